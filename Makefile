@@ -12,7 +12,7 @@ TSC := $(BIN)/node .venv/node/node_modules/typescript/bin/tsc
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock"
 
-.PHONY: help run test lint conformance bench docs screenshots recording filters lock clean bubblewrap chromium compiled
+.PHONY: help run test lint conformance bench docs screenshots recording words filters lock clean bubblewrap chromium compiled
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -46,6 +46,9 @@ screenshots: .venv/ready chromium compiled ## write the pictures under docs/imag
 
 recording: .venv/ready bubblewrap compiled ## record the terminal sessions under docs/recordings/ anew
 	@$(BIN)/python docs/record.py
+
+words: .venv/ready ## print every sentence that people and models read, by area
+	@$(BIN)/python docs/words.py $(AREA)
 
 filters: .venv/ready ## write the shipped filters of system calls anew from their policy
 	@$(BIN)/python -m doorward.sandbox.seccomp

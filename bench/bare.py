@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from doorward.sandbox import bubblewrap, view
-from doorward.sandbox.profile import Profile
+from doorward.sandbox.program import SandboxProfile
 
 _PIECE = 65_536
 _HIGH = 64
@@ -40,17 +40,17 @@ def run(argv: Sequence[str], given: Mapping[int, int] | None = None) -> None:
 
 
 @contextlib.contextmanager
-def wrapped(profile: Profile, argv: Sequence[str]) -> Iterator[Callable[[], None]]:
+def wrapped(profile: SandboxProfile, argv: Sequence[str]) -> Iterator[Callable[[], None]]:
     """The same in a bubblewrap of its own, with the namespaces and the files that our helpers have.
 
     It has less than Doorward gives: no filter of system calls, no Landlock, no limits.
     """
     with contextlib.ExitStack() as stack:
         given = {}
-        for target, content in ((bubblewrap.PASSWD, view.PASSWD), (bubblewrap.GROUP, view.GROUP)):
+        for target, content in ((bubblewrap.PASSWD_FD, view.PASSWD), (bubblewrap.GROUP_FD, view.GROUP)):
             given[target] = _memory(content)
             stack.callback(os.close, given[target])
-        words = [*bubblewrap.command(bubblewrap.find() or "bwrap", profile, ()), *argv]
+        words = [*bubblewrap.build_zygote_command(bubblewrap.find_bwrap() or "bwrap", profile, ()), *argv]
 
         def once() -> None:
             for descriptor in given.values():  # bubblewrap reads them to their end

@@ -12,7 +12,7 @@ from bench.plain import Plain
 from bench.scratch import CHANGE, READ, ROOM, ask_at_once, numbered, scratch_house
 from bench.sizes import Sizes
 from doorward.app import House
-from doorward.store import ledger
+from doorward.store.ledger import queries
 
 _STEPS = 1_000_000
 
@@ -32,7 +32,7 @@ async def _measure(folder: Path, sizes: Sizes) -> dict[str, float]:
         with Plain(folder / "plain.db") as plain:
             numbers = numbered()
             await ask_at_once(house, READ, numbers, callers=sizes.callers, calls=sizes.calls, room=ROOM)
-            (row,) = await house.services.store.in_reader(lambda db: ledger.newest(db, 1))
+            (row,) = await house.services.store.in_reader(lambda db: queries.newest(db, 1))
             for _ in range(sizes.rounds):
                 wall, cpu = await _timed(house, READ, numbers, sizes.callers, sizes.calls, ROOM)
                 note("gate", cpu * 1e6)

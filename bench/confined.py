@@ -6,11 +6,10 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from doorward.sandbox.profile import Profile
-from doorward.sandbox.program import Program
+from doorward.config.settings import SandboxSettings as SandboxSettings
+from doorward.config.settings import Settings
+from doorward.sandbox.program import Program, SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Sandbox as SandboxSettings
-from doorward.settings import Settings
 
 TRUE = ("/usr/bin/true",)
 _NOTHING = Program(argv=TRUE)
@@ -20,19 +19,19 @@ MEASURED = SandboxSettings(allow_unconfined=True)
 
 
 @contextlib.asynccontextmanager
-async def scratch_sandbox(folder: Path) -> AsyncIterator[tuple[Sandbox, Profile]]:
+async def scratch_sandbox(folder: Path) -> AsyncIterator[tuple[Sandbox, SandboxProfile]]:
     """A sandbox without a house, and a workspace to read in it."""
     home, workspace = folder / "home", folder / "workspace"
     for one in (home, workspace):
         one.mkdir(parents=True)
     sandbox = Sandbox(home, Settings(sandbox=MEASURED))
     try:
-        yield sandbox, Profile(str(workspace))
+        yield sandbox, SandboxProfile(str(workspace))
     finally:
         await sandbox.close()
 
 
-async def run_nothing(sandbox: Sandbox, profile: Profile) -> None:
+async def run_nothing(sandbox: Sandbox, profile: SandboxProfile) -> None:
     """The program that does nothing, from its start to its end."""
     ended = await sandbox.run(profile, _NOTHING)
     if ended.exit_code != 0:

@@ -8,11 +8,11 @@ from bench.mcp_requests import NEW, calling
 from bench.serving import served
 from bench.sizes import Sizes
 from bench.volley import Volley
-from doorward.doors.descriptors import make_room
+from doorward.doors.http.server import raise_file_limit
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
-    make_room(sizes.clients)
+    raise_file_limit(sizes.clients)
     with (
         served("bench.house_server", folder / "crowd", 0) as house,
         Volley(house.address, calling(house, NEW), sizes.clients) as volley,

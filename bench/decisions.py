@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bench.scratch import READ, ROOM, scratch_house
 from bench.sizes import Sizes
-from doorward.model import Credential
-from doorward.recipes.policy import Policy
+from doorward.core.model import Credential
+from doorward.gate.recipes.policy import Policy
 
 
 def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
@@ -19,7 +19,7 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
 
 async def _measure(folder: Path, sizes: Sizes) -> dict[str, float]:
     async with scratch_house(folder / "decisions") as house:
-        rule = house.services.rules_on
+        rule = house.services.get_ruling
         caller = house.gate.caller(Credential(owner=True, speak_as="agent"))
         command = house.services.registry[READ]
         (recipe,) = (one for one in house.services.recipes.recipes() if one.recipe_id == ROOM)
@@ -32,6 +32,6 @@ async def _measure(folder: Path, sizes: Sizes) -> dict[str, float]:
             fresh = [Policy(recipe) for _ in range(max(1, sizes.decisions // 100))]
             begun = time.process_time()
             for policy in fresh:
-                policy.rule(command)
+                policy.rule_on(command)
             first.append((time.process_time() - begun) / len(fresh))
     return {"decision": statistics.median(warm) * 1e6, "decision_first": statistics.median(first) * 1e6}

@@ -13,25 +13,23 @@ from msgspec import Meta
 from bench.scratch import ROOM, UNLIMITED, scratch_house
 from bench.serving import IDLE_SECONDS, abandoned, listening, tell
 from bench.ways import token
-from doorward.backends.context import Context
-from doorward.command import READS_ONLY, Example, Family
-from doorward.doors.collecting import settle
-from doorward.doors.descriptors import make_room
-from doorward.doors.http import Server
-from doorward.doors.line.door import opened
-from doorward.doors.serve import serve
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.home import listen_private
+from doorward.commands.context import Context
+from doorward.config.home import bind_private_socket
+from doorward.config.settings import LineSettings, McpSettings, SandboxSettings
+from doorward.config.settings import ServerSettings as Web
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.http.server import raise_file_limit, serve, tune_garbage_collection
+from doorward.doors.line.door import open_line_door
 from doorward.rooms.people import LOCAL, OWNER
-from doorward.settings import Line, Mcp, Sandbox
-from doorward.settings import Server as Web
 
 OPEN = msgspec.structs.replace(
     UNLIMITED,
-    sandbox=Sandbox(),
+    sandbox=SandboxSettings(),
     server=Web(idle_seconds=IDLE_SECONDS),
-    line=Line(enabled=True, port=0, room=ROOM, clients=100, calls=1_000_000_000, idle_seconds=IDLE_SECONDS),
-    mcp=Mcp(room=ROOM, tools="all"),
+    line=LineSettings(enabled=True, port=0, room=ROOM, clients=100, calls=1_000_000_000, idle_seconds=IDLE_SECONDS),
+    mcp=McpSettings(room=ROOM, tools="all"),
 )
 
 
@@ -68,17 +66,17 @@ def tools(count: int) -> Family:
 
 async def main(folder: Path, count: int) -> None:
     stopping = asyncio.Event()
-    most, _ = make_room(OPEN.server.connections)
+    most, _ = raise_file_limit(OPEN.server.connections)
     async with scratch_house(folder, families=[tools(count)], settings=OPEN) as house:
         shown = await token(house)
-        login = house.services.browsers.link(LOCAL, OWNER)
+        login = house.services.browsers.create_link(LOCAL, OWNER)
         house.services.upstreams.start()
-        with listening() as public, listen_private(house.home.socket) as private:
-            async with opened(house.gate, house.services) as (_, line):
-                settle()
+        with listening() as public, bind_private_socket(house.home.socket) as private:
+            async with open_line_door(house.gate, house.services) as (_, line):
+                tune_garbage_collection()
                 ending = asyncio.create_task(_end(stopping))
                 await serve(
-                    Server(house.gate, house.services),
+                    HttpApplications(house.gate, house.services),
                     public,
                     private,
                     stopping,

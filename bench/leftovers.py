@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.apart import descendants, resident, run_apart
 from bench.confined import run_nothing, scratch_sandbox
 from bench.sizes import Sizes
-from doorward.sandbox.profile import Profile
+from doorward.sandbox.program import SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
 
 _CALLERS = 16
@@ -39,7 +39,7 @@ async def live(folder: Path, programs: int) -> list[tuple[int, int, float]]:
         return held
 
 
-async def _run(sandbox: Sandbox, profile: Profile, programs: int) -> None:
+async def _run(sandbox: Sandbox, profile: SandboxProfile, programs: int) -> None:
     async def caller() -> None:
         for _ in range(max(1, programs // _CALLERS)):
             await run_nothing(sandbox, profile)

@@ -16,9 +16,9 @@ from bench.scratch import CHANGE, READ, ROOM, numbered, scratch_house
 from bench.sizes import Sizes
 from bench.ways import Http, Line, line_clients, token
 from doorward.app import House
-from doorward.doors.collecting import settle
-from doorward.doors.http import Server
-from doorward.model import Credential, Request
+from doorward.core.model import Credential, Request
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.http.server import tune_garbage_collection
 
 _AGENTS = 2_500
 _ROOMS = 10
@@ -36,11 +36,11 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
 async def grow(folder: Path, callers: int, warm_up: int, lifetime: int) -> list[float]:
     """The memory after the warm-up, and then from time to time until the end."""
     async with scratch_house(folder, rooms=_ROOMS, settings=OPEN) as house, line_clients(house, callers) as lines:
-        http = Http(Server(house.gate, house.services), await token(house))
-        keeping = asyncio.create_task(house.keeper.watch())
+        http = Http(HttpApplications(house.gate, house.services), await token(house))
+        keeping = asyncio.create_task(house.ledger_maintainer.watch())
         numbers = numbered()
         seen = []
-        settle()
+        tune_garbage_collection()
 
         async def caller(calls: int, line: Line) -> None:
             for _ in range(calls):

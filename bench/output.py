@@ -32,7 +32,7 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
 
 async def _lateness(folder: Path, times: int) -> list[float]:
     """The milliseconds from each program's first write until it is heard."""
-    python, _ = view.python()
+    python, _ = view.find_python()
     late: list[float] = []
 
     def hear(_: str, piece: bytes) -> None:

@@ -16,10 +16,10 @@ import msgspec
 from bench.scratch import READ, ask, scratch_house
 from bench.sizes import Sizes
 from doorward.app import House
-from doorward.ids import new_id
-from doorward.model import Credential, Request
-from doorward.record import Record, from_row
-from doorward.store import ledger, ledger_counts
+from doorward.core.ids import new_id
+from doorward.core.model import Credential, Request
+from doorward.store.ledger import counts, queries
+from doorward.store.ledger.record import Record, record_from_row
 from doorward.store.sqlite import open_for_reading
 
 _AT_ONCE = 10_000
@@ -37,11 +37,11 @@ async def _measure(folder: Path, sizes: Sizes) -> dict[str, float]:
         await _fill(house, sizes.rows)
         await _counted(house)
         with contextlib.closing(open_for_reading(house.home.database)) as db:
-            newest = _median(sizes.pages, lambda: [from_row(row) for row in ledger.newest(db, PAGE)])
+            newest = _median(sizes.pages, lambda: [record_from_row(row) for row in queries.newest(db, PAGE)])
             starts = itertools.cycle(range(sizes.rows // 4, sizes.rows * 3 // 4, max(1, sizes.rows // 100)))
             middle = _median(
                 sizes.pages,
-                lambda: [from_row(row) for row in itertools.islice(ledger.rows(db, after=next(starts)), PAGE)],
+                lambda: [record_from_row(row) for row in itertools.islice(queries.rows(db, after=next(starts)), PAGE)],
             )
         through = []
         for _ in range(sizes.pages):
@@ -64,8 +64,8 @@ async def _measure(folder: Path, sizes: Sizes) -> dict[str, float]:
 async def _fill(house: House, rows: int) -> None:
     """Copies of one true record under new names, as of a month, sealed and stored by the store itself."""
     await ask(house, READ, 1)
-    (row,) = await house.services.store.in_reader(lambda db: ledger.newest(db, 1))
-    entry = from_row(row).entry
+    (row,) = await house.services.store.in_reader(lambda db: queries.newest(db, 1))
+    entry = record_from_row(row).entry
     for start in range(0, rows, _AT_ONCE):
         count = min(_AT_ONCE, rows - start)
         ages = [int((rows - start - n) / rows * _MONTH) for n in range(count)]
@@ -77,8 +77,8 @@ async def _counted(house: House) -> None:
     """Let the keeper count what a server would have counted while the records came."""
     store = house.services.store
     before = -1
-    while before != (before := await store.in_reader(ledger_counts.counted)):
-        await house.keeper.count()
+    while before != (before := await store.in_reader(counts.last_counted)):
+        await house.ledger_maintainer.count()
 
 
 async def _list(house: House) -> None:

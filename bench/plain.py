@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from doorward.ids import new_id
-from doorward.record import COLUMNS
+from doorward.core.ids import new_id
 from doorward.store import migrations
+from doorward.store.ledger.record import COLUMNS
 
 _APPEND = "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _CALL = COLUMNS.index("call")

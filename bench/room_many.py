@@ -10,8 +10,8 @@ from bench.apart import resident
 from bench.programs import doorward_command, running_server
 from bench.sizes import Sizes
 from doorward.app import open_house
-from doorward.facts import Role
-from doorward.home import Home
+from doorward.config.home import Home
+from doorward.core.classification import Role
 from doorward.rooms.people import LOCAL, OWNER
 from doorward.rooms.rooms import Member, Room
 

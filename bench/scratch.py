@@ -14,15 +14,15 @@ from msgspec import Meta
 
 from bench.confined import MEASURED, run_nothing
 from doorward.app import House, open_house
-from doorward.backends.context import Context
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.facts import Access, Effects, Role, Safety, Tier
-from doorward.home import Home
-from doorward.model import Credential, Outcome, Request
+from doorward.commands.context import Context
+from doorward.config.home import Home
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core.classification import Access, Effects, Role, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.model import Credential, Outcome, Request
 from doorward.rooms.people import LOCAL, OWNER
 from doorward.rooms.rooms import Member, Room
-from doorward.sandbox.profile import Profile
-from doorward.settings import Limits, Settings
+from doorward.sandbox.program import SandboxProfile
 
 READ = "bench/read"
 CHANGE = "bench/change"
@@ -44,7 +44,7 @@ RECIPE = {
     },
 }
 UNLIMITED = Settings(
-    limits=Limits(running=10_000, queued=10_000, per_minute=1_000_000_000, loop_repeats=1_000_000_000),
+    limits=LimitSettings(running=10_000, queued=10_000, per_minute=1_000_000_000, loop_repeats=1_000_000_000),
     sandbox=MEASURED,
 )
 
@@ -97,7 +97,7 @@ async def change(ctx: Context, number: Number) -> dict[str, int]:
 )
 async def program(ctx: Context, number: Number) -> dict[str, int]:
     """Run a program that does nothing, and give the number back."""
-    await run_nothing(ctx.house.sandbox, Profile(ctx.call.workspace))
+    await run_nothing(ctx.services.sandbox, SandboxProfile(ctx.call.workspace))
     return {"number": number}
 
 
@@ -107,7 +107,7 @@ async def scratch_house(
 ) -> AsyncIterator[House]:
     """A house in an empty folder, with rooms `bench`, `bench1`, … in which agents may run the trivial commands."""
     home = Home(folder)
-    home.make()
+    home.create()
     (home.recipes / "bench.json").write_text(json.dumps(RECIPE))
     async with open_house(home, families=[family, *families], changes=settings) as house:
         members = {OWNER: Member(OWNER, "human", Role.OWNER)}
@@ -117,9 +117,9 @@ async def scratch_house(
         yield house
 
 
-def read_only(house: House) -> Profile:
+def read_only(house: House) -> SandboxProfile:
     """The profile in which the scratch command runs its program."""
-    return Profile(str(house.home.workspace(house.settings.files.workspace, LOCAL, LOCAL).absolute()))
+    return SandboxProfile(str(house.home.workspace(house.settings.files.workspace, LOCAL, LOCAL).absolute()))
 
 
 def numbered() -> Iterator[int]:

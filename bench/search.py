@@ -15,8 +15,8 @@ from pathlib import Path
 from bench.apart import run_apart
 from bench.search_functions import Functions, Question, functions, installed
 from bench.sizes import Sizes
-from doorward.command import Command
-from doorward.registry import Registry
+from doorward.core.command import Command
+from doorward.core.registry import Registry
 from doorward.store.command_index import CommandIndex
 
 _WORD = re.compile(r"[a-z0-9]+")

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import upstream_peers
-from doorward import strictjson
-from doorward.command import READS_ONLY, Command, Facts
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.core import strictjson
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Command, Facts
 
 PACKAGE = "bfcl-eval"
 _VERSION = "BFCL_v4"

@@ -10,8 +10,8 @@ import time
 
 from bench.apart import resident
 from bench.search_functions import FunctionCommand
-from doorward.command import Command
-from doorward.registry import Registry
+from doorward.core.command import Command
+from doorward.core.registry import Registry
 from doorward.store.command_index import CommandIndex
 
 _VERBS = ("list", "create", "delete", "update", "search", "count", "export", "share", "archive", "rename")

@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.mcp_requests import OLD, Client
 from bench.serving import Served, served
 from bench.upstream_direct import ECHO, command
-from doorward.home import Home
+from doorward.config.home import Home
 
 TOOL = "echo_echo"
 """The first tool of the first server, as it is called."""
@@ -30,7 +30,7 @@ def entry(id: str, tools: int = 1, *, hangs: bool = False) -> dict[str, object]:
 def upstream_house(folder: Path, entries: Sequence[dict[str, object]], tools: int) -> Iterator[Served]:
     """A house with these servers, once it offers so many of their tools."""
     home = Home(folder)
-    home.make()
+    home.create()
     (folder / "mcp-servers.json").write_text(json.dumps({"servers": entries}))
     with served("bench.house_server", folder, 0) as house:
         client = Client(house)

@@ -11,9 +11,9 @@ from typing import Any
 from bench.mcp_requests import NEW, OLD, message
 from bench.scratch import ROOM
 from doorward.app import House
-from doorward.doors.http import Server
-from doorward.doors.line.door import opened
-from doorward.model import Credential, Request
+from doorward.core.model import Credential, Request
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.line.door import open_line_door
 
 _CALL = "tools/call"
 _TOOL = "bench_read"
@@ -22,7 +22,7 @@ _TOOL = "bench_read"
 class Http:
     """MCP clients, without the sockets between: each request is made and answered in this process."""
 
-    def __init__(self, server: Server, token: str) -> None:
+    def __init__(self, server: HttpApplications, token: str) -> None:
         self._app = server.public
         self._token = token
         self._session = b""
@@ -100,7 +100,7 @@ class Line:
 @contextlib.asynccontextmanager
 async def line_clients(house: House, count: int) -> AsyncIterator[list[Line]]:
     """So many clients of the line door, each with a connection of its own."""
-    async with opened(house.gate, house.services) as (host, port):
+    async with open_line_door(house.gate, house.services) as (host, port):
         streams = [await asyncio.open_connection(host, port) for _ in range(count)]
         try:
             yield [Line(*both) for both in streams]

@@ -27,8 +27,8 @@ import os
 import sys
 import threading
 
-from doorward.client import Client, Happened, Outcome, Output, Parked, Started, Stream
-from doorward.errors import DoorwardError, NotPermitted
+from doorward.client import Client, Outcome, Output, Parked, ServerEvent, Started, Stream
+from doorward.core.errors import DoorwardError, NotPermitted
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def make_a_place(person: Client, room: str) -> str:
     return str(person.create_token("demo", kind="service", rooms=[room], days=1)["token"])
 
 
-def approve_the_first(person: Client, questions: Stream[Happened]) -> None:
+def approve_the_first(person: Client, questions: Stream[ServerEvent]) -> None:
     """What a person does who sits in front of it: wait for a question, read it, and decide."""
     approval = person.approval(next(questions).data["approval"])
     print(f"  (the person reads: {approval['shown']}, and says yes)")

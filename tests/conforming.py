@@ -6,8 +6,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from doorward.command import as_object
-from doorward.model import Outcome
+from doorward.core.command import to_object
+from doorward.core.model import Outcome
 
 
 def conforms(driver: Any, command: str, outcome: Outcome) -> None:
@@ -17,4 +17,4 @@ def conforms(driver: Any, command: str, outcome: Outcome) -> None:
         return
     returns = declared.returns
     assert returns is not None, f"{command} does not say what it gives"
-    jsonschema_rs.Draft202012Validator(returns).validate(as_object(outcome.result))
+    jsonschema_rs.Draft202012Validator(returns).validate(to_object(outcome.result))

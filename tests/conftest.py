@@ -15,11 +15,11 @@ from typing import Any
 import hypothesis
 import pytest
 
-from doorward import commands
 from doorward.app import House, open_house
-from doorward.clock import Clock
-from doorward.home import Home
-from doorward.model import Credential, Outcome, Request
+from doorward.commands import families
+from doorward.config.home import Home
+from doorward.core.clock import Clock
+from doorward.core.model import Credential, Outcome, Request
 from doorward.store import migrations
 
 _MEMORY = Path("/dev/shm")
@@ -79,7 +79,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def installed_once() -> None:
     """What is installed does not change while tests run, and every house asks for it."""
-    commands.entry_points = functools.cache(commands.entry_points)  # type: ignore[assignment]
+    families.entry_points = functools.cache(families.entry_points)  # type: ignore[assignment]
 
 
 @pytest.fixture(autouse=True, scope="session")

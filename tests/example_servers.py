@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.connection import Connection, Receiver
+from doorward.upstream.connection import MessageReceiver, UpstreamConnection
 
 FILE = {
     "servers": [
@@ -36,7 +36,7 @@ class Wire:
     process: int | None = None
     confinement = ""
 
-    def __init__(self, receiver: Receiver, tools: list[dict[str, Any]]) -> None:
+    def __init__(self, receiver: MessageReceiver, tools: list[dict[str, Any]]) -> None:
         self._receiver = receiver
         self._tools = tools
 
@@ -78,7 +78,7 @@ class Servers:
     def __init__(self) -> None:
         self.tools = [_tool("get_current_time"), _tool("add")]
 
-    async def connect(self, config: ServerConfig, receiver: Receiver) -> Connection:
+    async def connect(self, config: ServerConfig, receiver: MessageReceiver) -> UpstreamConnection:
         return Wire(receiver, self.tools)
 
     async def known(self, house: Any) -> None:

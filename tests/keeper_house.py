@@ -10,17 +10,17 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.keeper.desk import Desk
-from doorward.agents.models.model import Asked, Model, ModelFailed, Piece, Prompt, Text
-from doorward.agents.models.models import Models
+from doorward.agents.keeper.service import KeeperService
+from doorward.agents.models.model import AnswerPiece, Model, ModelFailed, NativeCall, Prompt, TextPiece
+from doorward.agents.models.registry import ModelRegistry
 from doorward.app import House, open_house
-from doorward.command import Family
-from doorward.executions.notices import Notice, Step
-from doorward.home import Home
-from doorward.model import Credential, Outcome, Request
-from doorward.settings import Keeper, Settings
+from doorward.config.home import Home
+from doorward.config.settings import KeeperSettings, Settings
+from doorward.core.command import Family
+from doorward.core.model import Credential, Outcome, Request
+from doorward.gate.executions.notices import Notice, StepNotice
 
-Line = str | list[Piece | Exception] | Callable[[Prompt], AsyncGenerator[Piece, None]]
+Line = str | list[AnswerPiece | Exception] | Callable[[Prompt], AsyncGenerator[AnswerPiece, None]]
 
 
 class Script:
@@ -34,11 +34,11 @@ class Script:
         """What it says whenever its answers are used up."""
         self.shown: list[Prompt] = []
 
-    async def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+    async def answer(self, prompt: Prompt) -> AsyncIterator[AnswerPiece]:
         self.shown.append(prompt)
         line: Line = self.answers.pop(0) if self.answers else self.again or "That is all."
         if isinstance(line, str):
-            line = [Text(line)]
+            line = [TextPiece(line)]
         if isinstance(line, list):
             for piece in line:
                 if isinstance(piece, Exception):
@@ -57,7 +57,7 @@ class Minds:
     """Finds the script under its name, the house model under its own, and nothing else."""
 
     def __init__(self, house: House) -> None:
-        self._house = Models(house.settings.models, {})
+        self._house = ModelRegistry(house.settings.models, {})
         self.script = Script()
 
     def find(self, name: str) -> Model:
@@ -71,11 +71,11 @@ class Minds:
         return None if name == "house" else self._house.find("house")
 
 
-def call(tool: str, id: str = "1", **arguments: Any) -> Asked:
-    return Asked(id, tool, json.dumps(arguments))
+def call(tool: str, id: str = "1", **arguments: Any) -> NativeCall:
+    return NativeCall(id, tool, json.dumps(arguments))
 
 
-def run(command: str, id: str = "1", **params: Any) -> Asked:
+def run(command: str, id: str = "1", **params: Any) -> NativeCall:
     """A native call of run_command, of one command by its name."""
     return call("run_command", id, command=command, params=params)
 
@@ -87,17 +87,17 @@ class Kept:
         self.house = house
         self.minds = Minds(house)
         desk = house.services.keeper
-        assert isinstance(desk, Desk)
+        assert isinstance(desk, KeeperService)
         self._desk = desk
         self.think({})
 
     def think(self, environment: Mapping[str, str]) -> None:
-        self.house.services.keeper = self._desk.thinking_with(self.minds, environment)
+        self.house.services.keeper = self._desk.with_models(self.minds, environment)
 
     def limits(self, **changes: Any) -> None:
         """Give the keeper other limits from here on; without any, those it came with."""
         settings = self.house.services.settings
-        keeper = Keeper(model="scripted", **changes)
+        keeper = KeeperSettings(model="scripted", **changes)
         self.house.services.settings = msgspec.structs.replace(settings, keeper=keeper)
 
     def says(self, *answers: Line, again: Line | None = None) -> Script:
@@ -130,10 +130,10 @@ class Kept:
 
 @contextlib.asynccontextmanager
 async def kept(path: Path, families: Iterable[Family] = (), **settings: Any) -> AsyncIterator[Kept]:
-    changes = Settings(keeper=Keeper(model="scripted"), **settings)
+    changes = Settings(keeper=KeeperSettings(model="scripted"), **settings)
     async with open_house(Home(path), changes=changes, families=families) as house:
         yield Kept(house)
 
 
-def steps(notices: list[Notice], *kinds: str) -> list[Step]:
-    return [one for one in notices if isinstance(one, Step) and (not kinds or one.kind in kinds)]
+def steps(notices: list[Notice], *kinds: str) -> list[StepNotice]:
+    return [one for one in notices if isinstance(one, StepNotice) and (not kinds or one.kind in kinds)]

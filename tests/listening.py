@@ -11,15 +11,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from doorward.clock import Clock
-from doorward.doors.http import Server
-from doorward.doors.ports import listen
-from doorward.doors.serve import serve
-from doorward.events import Bus
-from doorward.executions.executions import Executions
-from doorward.home import listen_private, short_path
-from doorward.settings import Server as Limits
-from doorward.settings import Settings
+from doorward.config.home import bind_private_socket, short_path
+from doorward.config.settings import ServerSettings as Limits
+from doorward.config.settings import Settings
+from doorward.core.clock import Clock
+from doorward.core.events import Bus
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.http.ports import listen
+from doorward.doors.http.server import serve
+from doorward.gate.executions.registry import ExecutionRegistry
 from waiting import PATIENCE
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -118,7 +118,7 @@ async def listening(server: Any, path: Path) -> AsyncIterator[Listening]:
     stopping, up = asyncio.Event(), asyncio.Event()
     with (
         contextlib.closing(listen(server.settings.host, 0)) as public,
-        contextlib.closing(listen_private(path)) as private,
+        contextlib.closing(bind_private_socket(path)) as private,
     ):
         serving = asyncio.create_task(serve(server, public, private, stopping, up.set))
         await up.wait()
@@ -133,13 +133,13 @@ async def listening(server: Any, path: Path) -> AsyncIterator[Listening]:
 
 def bare(app: App, limits: Limits) -> Any:
     """What listens, with nothing behind it but one application."""
-    calls = Executions(Clock(), Bus(), Settings())
+    calls = ExecutionRegistry(Clock(), Bus(), Settings())
     nobody_listens = SimpleNamespace(stop=lambda: None)
     return SimpleNamespace(public=app, private=app, settings=limits, calls=calls, mcp=nobody_listens)
 
 
-def house(driver: Any) -> Server:
-    return Server(driver.house.gate, driver.house.services)
+def house(driver: Any) -> HttpApplications:
+    return HttpApplications(driver.house.gate, driver.house.services)
 
 
 def post(path: str, body: Any, *fields: str) -> bytes:

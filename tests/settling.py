@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from doorward.agents.company import Company
+from doorward.agents.personas.dispatcher import PersonaDispatcher
 
 
-async def settled(company: Company) -> None:
+async def settled(company: PersonaDispatcher) -> None:
     """Wait until no persona has anything to do."""
-    while company._considering or company._workers:
+    while company._tasks or company._workers:
         tasks = [one.task for one in company._workers.values() if one.task is not None]
-        await asyncio.wait([*company._considering, *tasks])
+        await asyncio.wait([*company._tasks, *tasks])
 
 
-async def time_told(company: Company) -> None:
+async def time_told(company: PersonaDispatcher) -> None:
     """See what has expired of all that waits, as the timer does when its hour comes."""
-    await company._waiting.look()
+    await company._pending_calls.check_all()

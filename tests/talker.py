@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward.backends.context import Context
-from doorward.command import Example, Family, NoUndo
-from doorward.errors import CommandFailed
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.commands.context import Context
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import Example, Family, NoUndo
+from doorward.core.errors import CommandFailed
 
 family = Family("talk", category="test")
 
@@ -51,7 +51,7 @@ async def live(
                 deaf = True
             elif order in said:
                 said[order] += rest[0]
-                ctx.execution.say(order, rest[0].encode())
+                ctx.execution.write(order, rest[0].encode())
             elif order == "progress":
                 ctx.execution.progress(*rest)
             else:

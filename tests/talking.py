@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import warm_doorward
-from doorward.home import short_path
+from doorward.config.home import short_path
 from doorward_process import COLUMNS, Doorward
 from waiting import AT_LEISURE, PATIENCE, wait_until
 

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.beneath import Root, normal
-from doorward.beneath.paths import LONGEST_PATH
-from doorward.errors import BadParams, CommandFailed, Conflict, DoorwardError, NotFound, Unusable
+from doorward.core.errors import BadParams, CommandFailed, Conflict, DoorwardError, NotFound, Unusable
+from doorward.sandbox.safefs import SafeRoot, normalize_path
+from doorward.sandbox.safefs.root import MAX_PATH_BYTES
 from waiting import PATIENCE
 
 LARGEST = 1_000_000
@@ -40,13 +40,13 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def root(workspace: Path) -> Iterator[Root]:
-    with Root(workspace) as opened:
+def root(workspace: Path) -> Iterator[SafeRoot]:
+    with SafeRoot(workspace) as opened:
         yield opened
 
 
-def put(root: Root, path: str, content: bytes | None, *, parents: bool = True) -> None:
-    found = root.find(path, LARGEST)
+def put(root: SafeRoot, path: str, content: bytes | None, *, parents: bool = True) -> None:
+    found = root.read_existing(path, LARGEST)
     with root.stage(path, content, present=found.mark if found else None, parents=parents) as staged:
         staged.commit()
 
@@ -91,7 +91,7 @@ def without_privileges() -> Iterator[None]:
 )
 def test_a_path_that_cannot_be_inside_is_refused(path: str) -> None:
     with pytest.raises(BadParams) as refusal:
-        normal(path)
+        normalize_path(path)
     assert str(refusal.value).isprintable()
     assert str(refusal.value).endswith(".")
     str(refusal.value).encode()
@@ -113,31 +113,31 @@ def test_a_path_that_cannot_be_inside_is_refused(path: str) -> None:
     ],
 )
 def test_a_path_has_one_spelling(path: str, one_spelling: str) -> None:
-    assert normal(path) == one_spelling
+    assert normalize_path(path) == one_spelling
 
 
 @pytest.mark.parametrize("path", [".", "a/", "a/.", "a/b/..", "./", "a/.."])
 def test_a_folder_is_refused_where_a_file_is_needed(path: str) -> None:
     with pytest.raises(BadParams, match="folder"):
-        normal(path, file=True)
+        normalize_path(path, file=True)
 
 
 @given(st.text(alphabet=st.sampled_from("a/.\x00é"), max_size=40))
 def test_no_accepted_path_climbs(path: str) -> None:
     try:
-        accepted = normal(path)
+        accepted = normalize_path(path)
     except BadParams:
         return
     assert not accepted.startswith("/")
     assert ".." not in accepted.split("/")
-    assert normal(accepted) == accepted
-    assert len(accepted.encode()) <= LONGEST_PATH
+    assert normalize_path(accepted) == accepted
+    assert len(accepted.encode()) <= MAX_PATH_BYTES
 
 
 @pytest.mark.parametrize(
     "target", ["../outside/secret", "{outside}/secret", "loop", "/proc/self/fd/0", "/etc/hostname"]
 )
-def test_a_symlink_that_leads_out_is_refused_for_reading(root: Root, workspace: Path, target: str) -> None:
+def test_a_symlink_that_leads_out_is_refused_for_reading(root: SafeRoot, workspace: Path, target: str) -> None:
     (workspace / "loop").symlink_to("loop")
     (workspace / "link").symlink_to(target.format(outside=workspace.parent / "outside"))
     with pytest.raises(BadParams, match="symlink"):
@@ -145,7 +145,9 @@ def test_a_symlink_that_leads_out_is_refused_for_reading(root: Root, workspace: 
 
 
 @pytest.mark.parametrize("target", ["../outside", "../workspace-evil", "inner/../../outside"])
-def test_a_symlinked_folder_that_leads_out_is_refused_for_everything(root: Root, workspace: Path, target: str) -> None:
+def test_a_symlinked_folder_that_leads_out_is_refused_for_everything(
+    root: SafeRoot, workspace: Path, target: str
+) -> None:
     (workspace / "inner").mkdir()
     (workspace / "d").symlink_to(target)
     before = everything(workspace.parent)
@@ -156,7 +158,7 @@ def test_a_symlinked_folder_that_leads_out_is_refused_for_everything(root: Root,
     with pytest.raises(BadParams):
         put(root, "d/new/deep/file", b"made")
     with pytest.raises(BadParams):
-        root.entry("d/secret")
+        root.stat("d/secret")
     with pytest.raises(BadParams):
         list(root.walk("d", recursive=True, hidden=True))
     assert everything(workspace.parent) == before
@@ -164,13 +166,13 @@ def test_a_symlinked_folder_that_leads_out_is_refused_for_everything(root: Root,
 
 
 def test_the_folders_of_other_processes_are_not_reached_through_magic_links() -> None:
-    with Root(Path("/proc/self")) as proc:
+    with SafeRoot(Path("/proc/self")) as proc:
         for path in ("root/etc/hostname", "cwd/pyproject.toml", "exe", "fd/0"):
             with pytest.raises(DoorwardError):
                 proc.read(path, LARGEST)
 
 
-def test_a_symlink_that_stays_inside_may_be_read_but_not_written(root: Root, workspace: Path) -> None:
+def test_a_symlink_that_stays_inside_may_be_read_but_not_written(root: SafeRoot, workspace: Path) -> None:
     (workspace / "real").write_text("inside")
     (workspace / "link").symlink_to("real")
     assert root.read("link", LARGEST).data == b"inside"
@@ -180,7 +182,7 @@ def test_a_symlink_that_stays_inside_may_be_read_but_not_written(root: Root, wor
     assert (workspace / "link").is_symlink()
 
 
-def test_a_dangling_symlink_is_never_written_through(root: Root, workspace: Path) -> None:
+def test_a_dangling_symlink_is_never_written_through(root: SafeRoot, workspace: Path) -> None:
     (workspace / "link").symlink_to("../outside/new")
     (workspace / "folder").symlink_to("../outside/missing")
     for path in ("link", "folder/x"):
@@ -189,7 +191,7 @@ def test_a_dangling_symlink_is_never_written_through(root: Root, workspace: Path
     assert everything(workspace.parent / "outside") == ["secret"]
 
 
-def test_a_symlinked_folder_that_stays_inside_can_be_written_into(root: Root, workspace: Path) -> None:
+def test_a_symlinked_folder_that_stays_inside_can_be_written_into(root: SafeRoot, workspace: Path) -> None:
     (workspace / "a" / "b").mkdir(parents=True)
     (workspace / "c").mkdir()
     (workspace / "c" / "link").symlink_to("../a/b")
@@ -197,7 +199,7 @@ def test_a_symlinked_folder_that_stays_inside_can_be_written_into(root: Root, wo
     assert (workspace / "a" / "b" / "deep" / "file").read_bytes() == b"here"
 
 
-def test_a_pipe_a_socket_and_a_folder_are_refused_at_once(root: Root, workspace: Path) -> None:
+def test_a_pipe_a_socket_and_a_folder_are_refused_at_once(root: SafeRoot, workspace: Path) -> None:
     os.mkfifo(workspace / "pipe")
     (workspace / "folder").mkdir()
     here = Path.cwd()
@@ -218,23 +220,23 @@ def test_a_pipe_a_socket_and_a_folder_are_refused_at_once(root: Root, workspace:
 
 
 def test_a_device_is_refused() -> None:
-    with Root(Path("/dev")) as devices, pytest.raises(BadParams, match="only regular files"):
+    with SafeRoot(Path("/dev")) as devices, pytest.raises(BadParams, match="only regular files"):
         devices.read("zero", LARGEST)
 
 
-def test_a_file_in_the_place_of_a_folder_is_refused(root: Root, workspace: Path) -> None:
+def test_a_file_in_the_place_of_a_folder_is_refused(root: SafeRoot, workspace: Path) -> None:
     (workspace / "file").write_text("x")
-    for act in (lambda: root.read("file/x", 9), lambda: put(root, "file/x", b""), lambda: root.entry("file/x")):
+    for act in (lambda: root.read("file/x", 9), lambda: put(root, "file/x", b""), lambda: root.stat("file/x")):
         with pytest.raises(BadParams, match="not a folder"):
             act()
 
 
-def test_a_name_too_long_for_the_disk_is_refused(root: Root) -> None:
+def test_a_name_too_long_for_the_disk_is_refused(root: SafeRoot) -> None:
     with pytest.raises(BadParams, match="too long"):
         put(root, "n" * 256, b"x")
 
 
-def test_a_replaced_file_keeps_its_mode_but_never_its_privileges(root: Root, workspace: Path) -> None:
+def test_a_replaced_file_keeps_its_mode_but_never_its_privileges(root: SafeRoot, workspace: Path) -> None:
     (workspace / "script").write_text("old")
     (workspace / "script").chmod(0o6751)
     put(root, "script", b"new")
@@ -242,25 +244,25 @@ def test_a_replaced_file_keeps_its_mode_but_never_its_privileges(root: Root, wor
     assert stat.S_IMODE((workspace / "script").stat().st_mode) == 0o751
 
 
-def test_a_replaced_hard_link_leaves_the_other_name_alone(root: Root, workspace: Path) -> None:
+def test_a_replaced_hard_link_leaves_the_other_name_alone(root: SafeRoot, workspace: Path) -> None:
     os.link(workspace.parent / "outside" / "secret", workspace / "twin")
     put(root, "twin", b"changed")
     assert (workspace.parent / "outside" / "secret").read_text() == "outside"
 
 
-def test_what_is_not_committed_leaves_nothing_behind(root: Root, workspace: Path) -> None:
+def test_what_is_not_committed_leaves_nothing_behind(root: SafeRoot, workspace: Path) -> None:
     with root.stage("a/b/c", b"never", present=None, parents=True):
         assert len(everything(workspace)) == 3
     assert everything(workspace) == []
 
 
-def test_without_parents_a_missing_folder_is_refused(root: Root, workspace: Path) -> None:
+def test_without_parents_a_missing_folder_is_refused(root: SafeRoot, workspace: Path) -> None:
     with pytest.raises(NotFound):
         put(root, "a/b", b"x", parents=False)
     assert everything(workspace) == []
 
 
-def test_a_file_that_changes_before_the_commit_is_not_overwritten(root: Root, workspace: Path) -> None:
+def test_a_file_that_changes_before_the_commit_is_not_overwritten(root: SafeRoot, workspace: Path) -> None:
     (workspace / "file").write_text("one")
     seen = root.read("file", LARGEST)
     with root.stage("file", b"mine", present=seen.mark, parents=False) as staged:
@@ -275,15 +277,15 @@ def test_a_file_that_changes_before_the_commit_is_not_overwritten(root: Root, wo
     assert everything(workspace) == ["file", "new"]
 
 
-def test_a_removed_file_is_gone_and_can_be_made_again(root: Root, workspace: Path) -> None:
+def test_a_removed_file_is_gone_and_can_be_made_again(root: SafeRoot, workspace: Path) -> None:
     put(root, "file", b"x")
     put(root, "file", None)
-    assert root.find("file", LARGEST) is None
+    assert root.read_existing("file", LARGEST) is None
     put(root, "file", b"y")
     assert (workspace / "file").read_bytes() == b"y"
 
 
-def test_a_file_over_the_limit_is_refused_with_its_size(root: Root, workspace: Path) -> None:
+def test_a_file_over_the_limit_is_refused_with_its_size(root: SafeRoot, workspace: Path) -> None:
     with (workspace / "huge").open("wb") as file:
         file.truncate(50_000_000_000)
     with pytest.raises(BadParams, match="50000000000 bytes"):
@@ -295,11 +297,11 @@ def test_a_file_over_the_limit_is_refused_with_its_size(root: Root, workspace: P
 
 
 def test_a_file_that_hides_its_size_is_read_no_further_than_the_limit() -> None:
-    with Root(Path("/proc/self")) as proc, pytest.raises(BadParams, match="at most 5"):
+    with SafeRoot(Path("/proc/self")) as proc, pytest.raises(BadParams, match="at most 5"):
         proc.read("maps", 5)
 
 
-def test_a_folder_without_permission_fails_with_a_sentence(root: Root, workspace: Path) -> None:
+def test_a_folder_without_permission_fails_with_a_sentence(root: SafeRoot, workspace: Path) -> None:
     (workspace / "locked").mkdir()
     (workspace / "locked" / "file").write_text("x")
     (workspace / "locked" / "file").chmod(0o400)
@@ -312,7 +314,7 @@ def test_a_folder_without_permission_fails_with_a_sentence(root: Root, workspace
     assert everything(workspace) == ["locked", "locked/file"]
 
 
-def test_a_read_only_file_is_not_replaced(root: Root, workspace: Path) -> None:
+def test_a_read_only_file_is_not_replaced(root: SafeRoot, workspace: Path) -> None:
     (workspace / "kept").write_text("x")
     (workspace / "kept").chmod(0o444)
     workspace.chmod(0o777)
@@ -322,7 +324,7 @@ def test_a_read_only_file_is_not_replaced(root: Root, workspace: Path) -> None:
     assert (workspace / "kept").read_text() == "x"
 
 
-def test_a_disk_that_takes_no_more_leaves_the_old_file_and_no_other(root: Root, workspace: Path) -> None:
+def test_a_disk_that_takes_no_more_leaves_the_old_file_and_no_other(root: SafeRoot, workspace: Path) -> None:
     put(root, "file", b"old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
@@ -337,7 +339,7 @@ def test_a_disk_that_takes_no_more_leaves_the_old_file_and_no_other(root: Root, 
     assert (workspace / "file").read_bytes() == b"old"
 
 
-def test_a_walk_goes_by_name_and_follows_no_symlink(root: Root, workspace: Path) -> None:
+def test_a_walk_goes_by_name_and_follows_no_symlink(root: SafeRoot, workspace: Path) -> None:
     for path in ("b/2", "b/1", "a", ".hidden/x", "c"):
         put(root, path, b"x")
     (workspace / "b" / "out").symlink_to("../../outside")
@@ -357,7 +359,7 @@ def test_a_walk_goes_by_name_and_follows_no_symlink(root: Root, workspace: Path)
     assert [entry.path for entry in root.walk("b", recursive=False, hidden=True)] == ["b/1", "b/2", "b/out", "b/up"]
 
 
-def test_a_walk_passes_by_folders_it_may_not_enter(root: Root, workspace: Path) -> None:
+def test_a_walk_passes_by_folders_it_may_not_enter(root: SafeRoot, workspace: Path) -> None:
     (workspace / "closed").mkdir(mode=0o700)
     (workspace / "closed").chmod(0)
     put(root, "open/file", b"x")
@@ -368,7 +370,7 @@ def test_a_walk_passes_by_folders_it_may_not_enter(root: Root, workspace: Path) 
     assert walk.unreadable == 1
 
 
-def test_descriptors_are_closed_again(root: Root, workspace: Path) -> None:
+def test_descriptors_are_closed_again(root: SafeRoot, workspace: Path) -> None:
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))
 
@@ -389,13 +391,13 @@ def test_a_workspace_that_is_missing_or_no_folder_is_unusable(tmp_path: Path) ->
     (tmp_path / "file").touch()
     for folder in (tmp_path / "missing", tmp_path / "file"):
         with pytest.raises(Unusable, match="workspace"):
-            Root(folder)
+            SafeRoot(folder)
 
 
 WITHOUT_OPENAT2 = """
 import ctypes, errno, pathlib, struct, sys
-from doorward.beneath import Root
-from doorward.errors import Unusable
+from doorward.sandbox.safefs import Root
+from doorward.core.errors import Unusable
 
 LOAD_NUMBER, IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 filter = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in (

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from doorward.calltext import read_args, read_line, typed
-from doorward.command import READS_ONLY, Command, Example, Family
-from doorward.errors import BadParams
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.core.argtext import convert_args, parse_args, parse_line
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Command, Example, Family
+from doorward.core.errors import BadParams
 
 family = Family("try", category="test")
 
@@ -48,7 +48,7 @@ COMMAND: Command = family.commands[0]
 
 
 def read(*arguments: str) -> dict[str, Any]:
-    return typed(COMMAND, read_args(arguments))
+    return convert_args(COMMAND, parse_args(arguments))
 
 
 @pytest.mark.parametrize(
@@ -148,12 +148,12 @@ def test_a_parameter_given_twice_is_refused() -> None:
 @pytest.mark.parametrize("argument", ["text", "-t", "-", "--", "", "=", "text=a", "—text=a"])
 def test_an_argument_that_is_no_parameter_is_refused(argument: str) -> None:
     with pytest.raises(BadParams, match="Parameters are written --key=value; given"):
-        read_args([argument])
+        parse_args([argument])
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_characters="= \n\t\r"), min_size=1), st.text()))
 def test_any_text_arrives_as_it_was_given(pairs: dict[str, str]) -> None:
-    read_ = read_args([f"--{key}={value}" for key, value in pairs.items() if key])
+    read_ = parse_args([f"--{key}={value}" for key, value in pairs.items() if key])
     assert dict(read_) == pairs
 
 
@@ -162,21 +162,21 @@ def test_any_quoted_text_arrives_as_it_was_given_on_a_line(text: str) -> None:
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
     for control in range(32):
         quoted = quoted.replace(chr(control), f"\\u{control:04x}")
-    assert read_line(f"try/all --text={quoted} --flag") == ("try/all", (("text", text), ("flag", None)))
+    assert parse_line(f"try/all --text={quoted} --flag") == ("try/all", (("text", text), ("flag", None)))
 
 
 @given(st.text("-= \"'{}[]\\ax:,\n", max_size=40))
 def test_any_line_gives_a_call_or_a_sentence(line: str) -> None:
     said = ""
     try:
-        read_line(f"try/all {line}")
+        parse_line(f"try/all {line}")
     except BadParams as refusal:
         said = refusal.message
     assert said == "" or said.endswith(".")
 
 
 def test_a_very_long_line_is_read_in_one_pass() -> None:
-    name, pairs = read_line("try/all " + '--text="' + "\\n" * 500_000 + '" ' + "--whole=1 " * 50_000)
+    name, pairs = parse_line("try/all " + '--text="' + "\\n" * 500_000 + '" ' + "--whole=1 " * 50_000)
     assert (name, len(pairs)) == ("try/all", 50_001)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.calltext import read_line, typed
-from doorward.commands import ALIASES, FAMILIES
-from doorward.errors import BadParams
-from doorward.registry import Registry
+from doorward.commands.families import ALIASES, FAMILIES
+from doorward.core.argtext import convert_args, parse_line
+from doorward.core.errors import BadParams
+from doorward.core.registry import Registry
 
 REGISTRY = Registry(FAMILIES, ALIASES)
 
@@ -38,8 +38,8 @@ REGISTRY = Registry(FAMILIES, ALIASES)
     ],
 )
 def test_a_line_is_read_as_it_was_meant(line, name, params):
-    found, pairs = read_line(line)
-    assert (found, typed(REGISTRY[found], pairs)) == (name, params)
+    found, pairs = parse_line(line)
+    assert (found, convert_args(REGISTRY[found], pairs)) == (name, params)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_line_is_read_as_it_was_meant(line, name, params):
 )
 def test_a_line_that_cannot_be_read_says_how_it_should_be(line):
     with pytest.raises(BadParams):
-        read_line(line)
+        parse_line(line)
 
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())

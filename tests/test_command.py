@@ -8,13 +8,13 @@ import jsonschema_rs
 import pytest
 from msgspec import Meta
 
-from doorward.backends.context import Listing
-from doorward.command import READS_ONLY, Example, Family, NoUndo, Undo, as_object
-from doorward.commands import FAMILIES
-from doorward.errors import BadParams, UnknownCommand
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.registry import Registry
-from doorward.signatures import result_schema
+from doorward.commands.context import Listing
+from doorward.commands.families import FAMILIES
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo, Undo, to_object
+from doorward.core.errors import BadParams, UnknownCommand
+from doorward.core.registry import Registry
+from doorward.core.signatures import result_schema
 
 FACTS: dict[str, Any] = {
     "tier": Tier.INFORMATION,
@@ -230,8 +230,8 @@ def test_the_schema_is_of_the_object_that_doors_give(kind, result, other):
     schema = returning(kind)
     assert schema is not None
     assert schema["type"] == "object"
-    assert jsonschema_rs.is_valid(schema, as_object(result))
-    assert not jsonschema_rs.is_valid(schema, as_object(other))
+    assert jsonschema_rs.is_valid(schema, to_object(result))
+    assert not jsonschema_rs.is_valid(schema, to_object(other))
 
 
 @pytest.mark.parametrize("kind", [Any, dict[str, Any] | str, Item | None])

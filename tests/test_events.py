@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.events import CATALOGUE, Bus, CatalogueLoaded, Event, RecipeLoaded
+from doorward.core.events import CATALOGUE, Bus, CatalogueLoaded, Event, RecipeLoaded
 
 
 def test_every_event_is_in_the_catalogue_under_a_name_of_its_own():

@@ -9,28 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from doorward.errors import Unusable
-from doorward.home import KEY_BYTES, Home, Lock, short_path
+from doorward.config.home import KEY_BYTES, Home, HomeLock, short_path
+from doorward.core.errors import Unusable
 
 
 @pytest.fixture
 def made(tmp_path: Path) -> Home:
     home = Home(tmp_path / "home")
-    home.make()
+    home.create()
     return home
 
 
 def test_a_home_is_for_its_owner_only(made: Home) -> None:
-    made.key()
+    made.load_key()
     for path in (made.path, made.recipes, made.path / "secret.key"):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
 def test_making_a_home_again_changes_nothing(made: Home) -> None:
-    key = made.key()
+    key = made.load_key()
     (made.recipes / "mine.json").write_text("{}")
-    made.make()
-    assert made.key() == key
+    made.create()
+    assert made.load_key() == key
     assert (made.recipes / "mine.json").read_text() == "{}"
 
 
@@ -38,26 +38,26 @@ def test_every_home_has_a_secret_of_its_own(tmp_path: Path) -> None:
     keys = set()
     for number in range(20):
         home = Home(tmp_path / str(number))
-        home.make()
-        keys.add(home.key())
+        home.create()
+        keys.add(home.load_key())
     assert {len(key) for key in keys} == {KEY_BYTES}
     assert len(keys) == 20
 
 
 def test_a_secret_that_was_half_written_when_the_power_went_is_made_anew(made: Home) -> None:
     (made.path / "secret.partial").write_bytes(b"half")
-    key = made.key()
+    key = made.load_key()
     assert len(key) == KEY_BYTES
-    assert made.key() == key
+    assert made.load_key() == key
     assert not (made.path / "secret.partial").exists()
 
 
 def test_a_missing_secret_is_never_replaced_where_something_was_signed_with_it(made: Home) -> None:
-    made.key()
+    made.load_key()
     made.database.write_bytes(b"")
     (made.path / "secret.key").unlink()
     with pytest.raises(Unusable, match="is missing, but the database was signed with it"):
-        made.key()
+        made.load_key()
     assert not (made.path / "secret.key").exists()
 
 
@@ -68,37 +68,37 @@ def test_a_secret_that_somebody_chose_is_refused(key: bytes, made: Home) -> None
     (made.path / "secret.key").write_bytes(key)
     (made.path / "secret.key").chmod(0o600)
     with pytest.raises(Unusable, match="is not 32 random bytes"):
-        made.key()
+        made.load_key()
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o660, 0o644, 0o777, 0o620])
 def test_a_secret_that_others_can_reach_is_refused(mode: int, made: Home) -> None:
-    made.key()
+    made.load_key()
     (made.path / "secret.key").chmod(mode)
     with pytest.raises(Unusable, match="can be read by other accounts") as refusal:
-        made.key()
+        made.load_key()
     assert refusal.value.hint.startswith("Run: chmod 600 ")
 
 
 def test_one_process_at_a_time_holds_a_home(made: Home) -> None:
-    with Lock(made) as first, Lock(made) as second:
+    with HomeLock(made) as first, HomeLock(made) as second:
         assert first.take()
         assert not second.take()
         assert second.holder() == f"process {os.getpid()}"
-        assert second.busy().message == f"This home folder is in use by process {os.getpid()}."
+        assert second.busy_error().message == f"This home folder is in use by process {os.getpid()}."
         first.release()
         assert second.take()
 
 
 def test_a_dead_process_holds_nothing(made: Home) -> None:
-    hold = "import sys; from pathlib import Path; from doorward.home import *;"
+    hold = "import sys; from pathlib import Path; from doorward.config.home import *;"
     hold += "lock = Lock(Home(Path(sys.argv[1]))); lock.take(); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(made.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"held\n"
-        with Lock(made) as lock:
+        with HomeLock(made) as lock:
             assert not lock.take()
             assert lock.holder() == f"process {other.pid}"
             other.kill()
@@ -109,7 +109,7 @@ def test_a_dead_process_holds_nothing(made: Home) -> None:
 @pytest.mark.parametrize("text", ["", "nobody", "12 34", "\x00", "9" * 5_000])
 def test_a_lock_file_with_nonsense_in_it_is_a_lock_still(text: str, made: Home) -> None:
     (made.path / "lock").write_text(text)
-    with Lock(made) as lock, Lock(made) as other:
+    with HomeLock(made) as lock, HomeLock(made) as other:
         assert other.holder() in ("another process", "process 1234")
         assert lock.take()
         assert lock.holder() == f"process {os.getpid()}"

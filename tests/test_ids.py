@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from doorward.ids import new_id
+from doorward.core.ids import new_id
 
 
 def test_ids_sort_in_the_order_in_which_they_were_made_however_fast_that_is() -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward import names
-from doorward.commands import FAMILIES
-from doorward.registry import Registry
+from doorward.commands.families import FAMILIES
+from doorward.core import names
+from doorward.core.registry import Registry
 
 
 @pytest.mark.parametrize("name", ["data/list", "bash", "get_shell_info", "mcp/github/create_issue", "room/say"])
@@ -41,4 +41,4 @@ def test_every_command_can_be_found_again_from_its_wire_name():
 
 @pytest.mark.parametrize(("python", "wire"), [("old_string", "oldString"), ("path", "path"), ("filter_", "filter")])
 def test_parameters_are_written_in_camel_case(python, wire):
-    assert names.camel(python) == wire
+    assert names.to_camel(python) == wire

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.events import Bus, RecipeLoaded
-from doorward.recent import Recent
+from doorward.core.event_buffer import EventBuffer
+from doorward.core.events import Bus, RecipeLoaded
 
 
-def filled(count: int, most: int = 5) -> tuple[Bus, Recent]:
+def filled(count: int, most: int = 5) -> tuple[Bus, EventBuffer]:
     bus = Bus()
-    recent = Recent(bus, most)
+    recent = EventBuffer(bus, most)
     for number in range(1, count + 1):
         bus.publish(RecipeLoaded(tenant="", at=0.0, recipe=str(number)))
     return bus, recent
 
 
-def names(recent: Recent, after: int) -> tuple[list[str], bool]:
-    found, whole = recent.after(recent.id(after))
+def names(recent: EventBuffer, after: int) -> tuple[list[str], bool]:
+    found, whole = recent.events_after(recent.id(after))
     return [one.event.recipe for one in found], whole  # type: ignore[attr-defined]
 
 
@@ -38,10 +38,10 @@ def test_nothing_is_missed_where_nothing_happened() -> None:
 @pytest.mark.parametrize("id", ["", "x", "x-1", "-1", "١", "9" * 40])
 def test_a_place_of_another_process_or_none_at_all_is_said_to_be_missed(id: str) -> None:
     _, recent = filled(2)
-    found, whole = recent.after(id)
+    found, whole = recent.events_after(id)
     assert (len(found), whole) == (2, False)
-    assert recent.after(recent.id(3))[1] is False
-    assert recent.after(recent.id(2).replace("2", "٢"))[1] is False
+    assert recent.events_after(recent.id(3))[1] is False
+    assert recent.events_after(recent.id(2).replace("2", "٢"))[1] is False
 
 
 def test_the_newest_come_oldest_first_and_never_more_than_asked_for() -> None:

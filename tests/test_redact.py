@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward import redact
+from doorward.core import redact
 
 SHAPES = [
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJvd25lciJ9.c2lnbmF0dXJlLW9mLWl0",
@@ -39,7 +39,7 @@ SHAPES = [
     ],
 )
 def test_what_people_call_a_secret_in_plain_words_is_hidden(said: str, left: str) -> None:
-    assert redact.said(said) == left
+    assert redact.speech(said) == left
     assert redact.params({"prompt": said})["prompt"] == left
 
 
@@ -170,18 +170,18 @@ def test_the_secrets_of_a_call_are_found_in_every_spelling_of_a_sentence() -> No
         f"given {repr(secret)[:80]}… (127 characters)",
         "given 987654",
     ):
-        shown = redact.text(sentence, redact.secrets(given_))
+        shown = redact.text(sentence, redact.collect_secrets(given_))
         assert "quoted" not in shown
         assert "987654" not in shown
         assert "given" in shown or "cannot" in shown
-    assert redact.text("anna", redact.secrets(given_)) == "anna"
+    assert redact.text("anna", redact.collect_secrets(given_)) == "anna"
 
 
 def test_secrets_that_are_known_beside_the_parameters_are_hidden_in_all_of_them() -> None:
     given = {"args": ["x", 'a "quoted" pass'], "n": 1, "input": 'it is "a \\"quoted\\" pass"'}
     hidden = redact.params(given, (), ['a "quoted" pass'])
     assert (hidden["args"], hidden["input"]) == (["x", redact.HIDDEN], f'it is "{redact.HIDDEN}"')
-    assert redact.secrets({"n": 1}, (), ["open sesame", "abc"]) == ["open sesame"]
+    assert redact.collect_secrets({"n": 1}, (), ["open sesame", "abc"]) == ["open sesame"]
     assert redact.params({"key": "open sesame"}, (), ["open sesame"]) == {"key": redact.HIDDEN}
 
 
@@ -195,12 +195,12 @@ def test_what_a_record_left_out_is_known_again_from_the_values() -> None:
         "more": {"a": "b"},
     }
     recorded = {"path": "a", "content": "pw [redacted]", "list": ["a", {"b": "[redacted]"}], "n": 1, "cut": "[2 items]"}
-    assert list(redact.taken_out(given, recorded)) == ["pw open", "open", "x", "y", "b"]
-    assert list(redact.taken_out(given, given)) == []
+    assert list(redact.find_redacted(given, recorded)) == ["pw open", "open", "x", "y", "b"]
+    assert list(redact.find_redacted(given, given)) == []
 
 
 def test_a_secret_of_few_letters_does_not_eat_every_word() -> None:
-    assert redact.text("a cat sat", redact.secrets({"password": "a"})) == "a cat sat"
+    assert redact.text("a cat sat", redact.collect_secrets({"password": "a"})) == "a cat sat"
 
 
 @given(
@@ -213,7 +213,7 @@ def test_a_secret_of_few_letters_does_not_eat_every_word() -> None:
 def test_anything_can_be_given_and_nothing_is_changed_in_place(value: Any) -> None:
     before = repr(value)
     redact.params({"value": value, "password": value})
-    redact.secrets({"value": value, "password": value})
+    redact.collect_secrets({"value": value, "password": value})
     assert repr(value) == before
 
 
@@ -238,4 +238,4 @@ def test_in_front_of_each_cut_the_longest_beginning_of_a_secret_is_hidden(words:
         if length:
             expected += whole[done : max(done, end - length)] + redact.HIDDEN
             done = end
-    assert redact.without(words, [secret]) == expected + whole[done:]
+    assert redact.remove(words, [secret]) == expected + whole[done:]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import doorward.settings
-from doorward.errors import Unusable
-from doorward.settings import Settings, home_folder, load
+import doorward.config.settings
+from doorward.config.settings import Settings, find_home_folder, load_settings
+from doorward.core.errors import Unusable
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_without_a_file_the_defaults_hold(file: Path) -> None:
-    assert load(file) == Settings()
+    assert load_settings(file) == Settings()
 
 
 def test_a_file_changes_what_it_names_and_nothing_else(file: Path) -> None:
     file.write_text('[server]\nport = 9\n[data.databases]\nshop = "sqlite:///shop.db"\n')
-    read = load(file)
+    read = load_settings(file)
     assert read.server.port == 9
     assert read.data.databases == {"shop": "sqlite:///shop.db"}
     assert read.server.host == "127.0.0.1"
@@ -94,7 +94,7 @@ def test_a_file_that_is_not_valid_is_refused_by_name(text: str, file: Path) -> N
     """A limit that is not a number would limit nothing, so it is refused as well."""
     file.write_text(text)
     with pytest.raises(Unusable, match="is not valid") as refusal:
-        load(file)
+        load_settings(file)
     assert str(file) in refusal.value.message
     assert refusal.value.hint
 
@@ -105,7 +105,7 @@ def test_any_bytes_give_settings_or_a_sentence(text: bytes, tmp_path: Path) -> N
     file = tmp_path / "any.toml"
     file.write_bytes(text)
     try:
-        assert isinstance(load(file), Settings)
+        assert isinstance(load_settings(file), Settings)
     except Unusable as refusal:
         said = refusal.message
     else:
@@ -137,33 +137,33 @@ def test_any_bytes_give_settings_or_a_sentence(text: bytes, tmp_path: Path) -> N
 def test_a_fault_says_which_setting_what_would_be_valid_and_what_was_given(text: str, says: str, file: Path) -> None:
     file.write_text(text)
     with pytest.raises(Unusable, match=re.escape(says)):
-        load(file)
+        load_settings(file)
 
 
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "doorward.toml").mkdir()
     with pytest.raises(Unusable, match="cannot be read: Is a directory"):
-        load(tmp_path / "doorward.toml")
+        load_settings(tmp_path / "doorward.toml")
 
 
 def test_the_home_folder_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOORWARD_HOME", str(tmp_path / "named"))
-    assert home_folder() == tmp_path / "named"
+    assert find_home_folder() == tmp_path / "named"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DOORWARD_HOME", "relative")
-    assert home_folder() == tmp_path / "relative"
+    assert find_home_folder() == tmp_path / "relative"
     monkeypatch.delenv("DOORWARD_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert home_folder() == tmp_path / ".doorward"
+    assert find_home_folder() == tmp_path / ".doorward"
     monkeypatch.setenv("DOORWARD_HOME", "")
-    assert home_folder() == tmp_path / ".doorward"
+    assert find_home_folder() == tmp_path / ".doorward"
 
 
 def test_a_home_folder_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOORWARD_HOME", "/tmp/h\udcffme")
     with pytest.raises(Unusable, match="is not UTF-8 text"):
-        home_folder()
+        find_home_folder()
     monkeypatch.delenv("DOORWARD_HOME")
     monkeypatch.setenv("HOME", "/tmp/h\udcffme")
     with pytest.raises(Unusable, match="is not UTF-8 text"):
-        home_folder()
+        find_home_folder()

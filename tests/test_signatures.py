@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import pytest
 from msgspec import Meta
 
-from doorward.signatures import result_schema, signature_schema
+from doorward.core.signatures import result_schema, signature_schema
 
 
 def made(default: int, kind: Any = str) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward import strictjson
+from doorward.core import strictjson
 from json_texts import ALLOWED, FORBIDDEN, OURS_REFUSED, OURS_TAKEN
 
 _values = st.recursive(

@@ -7,8 +7,8 @@ import json
 import msgspec
 import pytest
 
-from doorward.commands import FAMILIES
-from doorward.registry import Registry
+from doorward.commands.families import FAMILIES
+from doorward.core.registry import Registry
 
 CANARY = "zebra-crossing-7319"
 COMMANDS = [command.name for command in Registry(FAMILIES)]

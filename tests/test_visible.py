@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.visible import storable, visible
+from doorward.core.escape_invisible import escape_invisible, to_storable
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ from doorward.visible import storable, visible
     ids=ascii,
 )
 def test_what_a_screen_would_hide_is_written_out(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert escape_invisible(text) == shown
 
 
 def test_on_one_line_breaks_are_written_out_too() -> None:
-    assert visible("a\nb\tc d", lines=False) == "a\\nb\\tc d"
-    assert visible("plain", lines=False) == "plain"
+    assert escape_invisible("a\nb\tc d", lines=False) == "a\\nb\\tc d"
+    assert escape_invisible("plain", lines=False) == "plain"
 
 
 def test_no_character_at_all_slips_through() -> None:
@@ -47,20 +47,20 @@ def test_no_character_at_all_slips_through() -> None:
     unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
     for code in range(sys.maxunicode + 1):
         char = chr(code)
-        if visible(char) == char and char not in " \n\t":
+        if escape_invisible(char) == char and char not in " \n\t":
             assert unicodedata.category(char) not in unseen, hex(code)
 
 
 @given(st.text())
 def test_what_is_shown_hides_nothing_when_shown_again(text: str) -> None:
-    shown = visible(text, lines=False)
-    assert visible(shown, lines=False) == shown
+    shown = escape_invisible(text, lines=False)
+    assert escape_invisible(shown, lines=False) == shown
     assert "\n" not in shown
 
 
 @given(st.text(st.characters()))
 def test_what_is_storable_can_be_written_and_is_else_unchanged(text: str) -> None:
-    stored = storable(text)
+    stored = to_storable(text)
     assert stored.encode().decode() == stored
     assert len(stored) == len(text)
     if not any("\ud800" <= char <= "\udfff" for char in text):

@@ -199,7 +199,7 @@ def _of_calls(seed: Seeded) -> dict[str, Fact]:
 
 def _of_house(seed: Seeded) -> dict[str, Fact]:
     services = seed.house.services
-    people, rooms = services.people.of(LOCAL), services.rooms.of(LOCAL)
+    people, rooms = services.people.of_tenant(LOCAL), services.rooms.of_tenant(LOCAL)
     access = Counter(one.access.label for one in people)
     said = Counter(one.params["name"] for one in seed.happened if one.command == "room/say")
     return {

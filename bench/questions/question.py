@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from doorward import strictjson
+from doorward.core import strictjson
 
 _FOLDER = Path(__file__).parent
 ASKED = _FOLDER / "asked.json"

@@ -12,16 +12,16 @@ from bench.confined import MEASURED
 from bench.questions import happenings, workspace
 from bench.questions.happenings import Happening
 from bench.questions.turned_clock import DAY, TurnedClock, midnight
-from doorward import logs
 from doorward.app import House, open_house
-from doorward.clock import iso
-from doorward.home import Home
-from doorward.model import Credential, Request
+from doorward.config.home import Home
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core import logs
+from doorward.core.clock import to_iso
+from doorward.core.model import Credential, Request
 from doorward.rooms.people import LOCAL
-from doorward.settings import Limits, Settings
 
 SETTINGS = Settings(
-    limits=Limits(running=100, queued=1_000, per_minute=1_000_000, loop_repeats=1_000_000, undo_days=90),
+    limits=LimitSettings(running=100, queued=1_000, per_minute=1_000_000, loop_repeats=1_000_000, undo_days=90),
     sandbox=MEASURED,
 )
 """Everything is asked for within a minute, and much of it several times, which is no sign of a loop here."""
@@ -54,7 +54,7 @@ class Seeded(msgspec.Struct, frozen=True):
 async def seeded(folder: Path) -> AsyncIterator[Seeded]:
     """A house with something in it, until the end of the block."""
     home, clock = Home(folder), TurnedClock()
-    home.make()
+    home.create()
     now = clock.now()
     _log(folder / logs.LOG_FILE, now, midnight(now))
     happened = happenings.all_of(now, midnight(now))
@@ -82,7 +82,7 @@ def _log(file: Path, now: float, today: float) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = (
         {
-            "at": iso(now - age * DAY if age >= 1 else today + (now - today) * (1 - age)),
+            "at": to_iso(now - age * DAY if age >= 1 else today + (now - today) * (1 - age)),
             "level": level,
             "logger": "doorward.shop",
             "message": message,

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.questions.seed import Seeded
-from doorward import record as ledger_record
-from doorward.facts import Effects
-from doorward.model import Credential, Request
-from doorward.registry import Registry
+from doorward.core.classification import Effects
+from doorward.core.model import Credential, Request
+from doorward.core.registry import Registry
 from doorward.rooms.people import LOCAL
-from doorward.store import ledger, records
+from doorward.store import managed_collections
+from doorward.store.ledger import queries
+from doorward.store.ledger import record as ledger_record
 
 _CHANGES = Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD
 _WATCHED = frozenset(("agent", "bash", "data", "file", "session", "sh", "shell", "undo", "vfs"))
@@ -72,7 +73,7 @@ class Watch:
 
     async def ran(self, after: int) -> list[Ran]:
         """How every call ended that the ledger has behind this place."""
-        rows = await self._store.in_reader(lambda db: list(ledger.rows(db, after=after)))
+        rows = await self._store.in_reader(lambda db: list(queries.rows(db, after=after)))
         named = [dict(zip(ledger_record.COLUMNS, row, strict=True)) for row in rows]
         given = {row["call"]: row["params"] for row in named if row["phase"] == "start"}
         return [
@@ -90,7 +91,7 @@ class Watch:
 
     async def place(self) -> int:
         """Where the ledger ends now."""
-        head = await self._store.in_reader(ledger.head)
+        head = await self._store.in_reader(queries.head)
         return head[0] if head else 0
 
     def text(self, path: str) -> str | None:
@@ -137,6 +138,6 @@ def _files(folder: Path) -> dict[str, tuple[int, int]]:
 def _records(db: sqlite3.Connection) -> dict[str, tuple[int, dict[str, Any]]]:
     return {
         f"{collection.name}/{one.id}": (one.version, one.body)
-        for collection in records.definitions(db, LOCAL)
-        for one in records.every(db, collection)
+        for collection in managed_collections.definitions(db, LOCAL)
+        for one in managed_collections.all_records(db, collection)
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from doorward.clock import Clock
+from doorward.core.clock import Clock
 
 DAY = 86_400.0
 

@@ -11,73 +11,73 @@ from typing import Any
 
 import msgspec
 
-from doorward import logs, settings
-from doorward.agents.keeper.desk import Desk
-from doorward.agents.models.models import Models
-from doorward.approvals.approvals import Approvals
-from doorward.backends import shell
-from doorward.backends.context import Context, Services
-from doorward.backends.mcp.reading import ReadingCommands
-from doorward.backends.mcp.tool_command import ToolCommands
-from doorward.backends.session.builtins import BUILTINS
-from doorward.backends.session.sessions import Sessions
-from doorward.catalogue.book import CatalogueBook
-from doorward.catalogue.entry import Entry
-from doorward.clock import Clock
-from doorward.command import Family
-from doorward.commands import registry_of
-from doorward.errors import Conflict, LedgerUnavailable
-from doorward.events import Bus
-from doorward.executions.execution import Execution
-from doorward.executions.executions import Executions
-from doorward.facts import Access, Role
+from doorward.agents.keeper.service import KeeperService
+from doorward.agents.models.registry import ModelRegistry
+from doorward.commands import programs
+from doorward.commands.catalogue.entry import CatalogueEntry
+from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
+from doorward.commands.context import Context, Services
+from doorward.commands.families import build_registry
+from doorward.commands.servers.resources import ResourceCommands
+from doorward.commands.servers.tool_command import ToolCommands
+from doorward.config import settings
+from doorward.config.home import Home
+from doorward.config.settings import Settings
+from doorward.core import logs
+from doorward.core.classification import Access, Role
+from doorward.core.clock import Clock
+from doorward.core.command import Family
+from doorward.core.errors import Conflict, LedgerUnavailable
+from doorward.core.event_buffer import EventBuffer
+from doorward.core.events import Bus
+from doorward.core.model import Admitted, Call, Outcome, Permit
+from doorward.gate.approvals import Approvals
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.energy import Energy
+from doorward.gate.executions.execution import Execution
+from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.gate import Gate
+from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
-from doorward.home import Home
-from doorward.ledger.keeper import Keeper
-from doorward.ledger.paths import LedgerPaths
-from doorward.model import Admitted, Call, Outcome, Permit
-from doorward.personas.book import Personas
-from doorward.recent import Recent
-from doorward.recipes.book import RecipeBook
-from doorward.rooms.accounts import Accounts
-from doorward.rooms.browsers import Browsers
-from doorward.rooms.files import Files
-from doorward.rooms.live import Live
+from doorward.rooms.accounts.accounts import Accounts
+from doorward.rooms.accounts.browser_sessions import BrowserSessions
+from doorward.rooms.accounts.tokens import ApiTokens
+from doorward.rooms.attachments import Attachments
+from doorward.rooms.feed import Presence, RoomFeed
 from doorward.rooms.messages import Messages
 from doorward.rooms.people import LOCAL, OWNER, People, User
-from doorward.rooms.presence import Presence
+from doorward.rooms.personas.book import PersonaBook
 from doorward.rooms.rooms import Member, Room, Rooms
-from doorward.rooms.tokens import Tokens
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Settings
-from doorward.store import answers, before_images, keeper_waits, keepsakes, results
-from doorward.store.accepted import Accepted
+from doorward.shell.builtins import BUILTINS
+from doorward.shell.sessions import ShellSessions
+from doorward.store import before_images, idempotency, keeper_waits, kv, long_results
+from doorward.store.accepted_suggestions import AcceptedSuggestions
 from doorward.store.command_index import CommandIndex
+from doorward.store.ledger.checkpoints import LedgerPaths
+from doorward.store.ledger.maintenance import LedgerMaintainer
 from doorward.store.sqlite import Store
-from doorward.upstream.book import ServerBook
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.connecting import either
-from doorward.upstream.outbound import Outbound
-from doorward.upstream.pins import Pins
+from doorward.upstream.connection import connect_by_transport
+from doorward.upstream.http_connector import HttpConnector
+from doorward.upstream.outbound import OutboundPolicy
+from doorward.upstream.pins import ToolPins
 from doorward.upstream.questions import Questions
-from doorward.upstream.remote import Remote
-from doorward.upstream.server import Server
-from doorward.upstream.stdio import connector
+from doorward.upstream.server import ServerClient
+from doorward.upstream.server_file import ServerFile
+from doorward.upstream.stdio import make_connector
 from doorward.upstream.upstreams import Upstreams
 
 log = logging.getLogger(__name__)
 
-_PATIENCE = 5.0
+_SHUTDOWN_SECONDS = 5.0
 """Seconds that running calls have to stop and write their record at shutdown."""
-_BETWEEN_TIDYING = 300.0
-_LEFT_OFF = 7 * 86_400.0
+_TIDY_INTERVAL = 300.0
+_KEEPER_STATE_SECONDS = 7 * 86_400.0
 """Seconds after which the keeper's saved state is deleted. Every approval has expired by then."""
 _THROTTLE = "throttle"
 FIRST_ROOM = "general"
@@ -91,10 +91,10 @@ class House(msgspec.Struct, kw_only=True):
     settings: Settings
     gate: Gate
     services: Services
-    models: Models
-    keeper: Keeper
+    models: ModelRegistry
+    ledger_maintainer: LedgerMaintainer
     throttle: Throttle
-    made: list[str]
+    setup_lines: list[str]
     """What was created on first use, as lines to show to the user."""
     recovered: int
 
@@ -112,9 +112,9 @@ async def open_house(
 
     `changes` replaces the settings file, and `families` are added to the built-in ones. Both are for embedding.
     """
-    home.make()
-    configured = changes or settings.load(home.settings)
-    key = home.key()
+    home.create()
+    configured = changes or settings.load_settings(home.settings)
+    key = home.load_key()
     handler = logs.write_to(home.path)
     try:
         store = Store(home.database, key)
@@ -123,13 +123,13 @@ async def open_house(
             house = await _assemble(home, configured, clock or Clock(), store, key, families, stop)
             await tidy(house)
             if house.services.people.get(LOCAL, OWNER) is None:
-                house.made.extend(await _first_use(house))
+                house.setup_lines.extend(await _set_up(house))
             try:
                 try:
                     yield house
                 finally:
-                    await house.services.executions.stop("the end of Doorward", _PATIENCE)
-                await _leave(house)
+                    await house.services.executions.cancel_all("the end of Doorward", _SHUTDOWN_SECONDS)
+                await _save_state(house)
             finally:
                 try:
                     await house.services.upstreams.stop()
@@ -154,54 +154,54 @@ async def _assemble(
     stop: Callable[[], None],
 ) -> House:
     events = Bus()
-    registry = registry_of(families)
+    registry = build_registry(families)
     people = People(store, clock)
     rooms = Rooms(store, events, clock)
-    live = Live(clock)
-    tokens = Tokens(store, people, clock, key)
-    browsers = Browsers(store, people, clock, configured.console)
+    live = RoomFeed(clock)
+    tokens = ApiTokens(store, people, clock, key)
+    browsers = BrowserSessions(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
-    models = Models(configured.models, wall=clock.now)
-    personas = Personas(home.personas, store, rooms, people, tokens, events, clock)
-    people.reserve(lambda tenant, id: personas.get(tenant, id) is not None)
+    models = ModelRegistry(configured.models, wall=clock.now)
+    personas = PersonaBook(home.personas, store, rooms, people, tokens, events, clock)
+    people.set_reserved_check(lambda tenant, id: personas.get(tenant, id) is not None)
 
     tools = ToolCommands(registry)
     sandbox = Sandbox(home.path, configured)
-    remote = Remote(
+    remote = HttpConnector(
         home=home.path,
-        outbound=Outbound(configured.upstream.private_addresses),
+        outbound=OutboundPolicy(configured.upstream.private_addresses),
         clock=clock,
         document=configured.upstream.client_metadata_url,
         callback_port=configured.upstream.callback_port,
     )
-    connect = either(connector(sandbox, home.path / "servers"), remote.connect)
+    connect = connect_by_transport(make_connector(sandbox, home.path / "servers"), remote.connect)
 
-    def server(config: ServerConfig, on_change: Callable[[Server], None]) -> Server:
-        return Server(config, connect, clock, on_change, most=configured.upstream.max_entries)
+    def server(config: ServerConfig, on_change: Callable[[ServerClient], None]) -> ServerClient:
+        return ServerClient(config, connect, clock, on_change, most=configured.upstream.max_entries)
 
     upstreams = Upstreams(
         LOCAL,
-        Pins(store, clock),
+        ToolPins(store, clock),
         events,
         clock,
         make=server,
         taken=tools.taken,
         put=tools.put,
         prepare=tools.prepare,
-        read=ReadingCommands(registry).put,
+        read=ResourceCommands(registry).put,
     )
 
-    def offer(entries: list[Entry]) -> None:
-        commands = shell.commands(entries, configured)
+    def offer(entries: list[CatalogueEntry]) -> None:
+        commands = programs.build_commands(entries, configured)
         tools.step_aside()
         try:
             registry.replace("catalogue", *commands)
         finally:
-            upstreams.renamed()
+            upstreams.refresh_names()
 
-    catalogue = CatalogueBook(home.path, configured.shell.catalogue, store, events, clock, offer)
-    servers = ServerBook(home.path, configured.upstream.file, store, events, clock, upstreams.configure)
-    sandbox.governed_by(
+    catalogue = WatchedCatalogue(home.path, configured.shell.catalogue, store, events, clock, offer)
+    servers = ServerFile(home.path, configured.upstream.file, store, events, clock, upstreams.configure)
+    sandbox.set_governing_files(
         lambda: (
             home.settings,
             home.recipes,
@@ -212,26 +212,26 @@ async def _assemble(
             servers.file,
         )
     )
-    accepted = Accepted(store, clock, learns=configured.search.learn)
+    accepted = AcceptedSuggestions(store, clock, learns=configured.search.learn)
     approvals = Approvals(store, rooms, events, clock, configured)
-    energy = Energy(store, clock, configured, personas.pool)
+    energy = Energy(store, clock, configured, personas.energy_pool)
     throttle = Throttle(clock, configured)
-    keeper = Keeper(LedgerPaths.of(home.path), store, key, clock, configured)
+    keeper = LedgerMaintainer(LedgerPaths.of(home.path), store, key, clock, configured)
     await people.load()
-    if home.is_empty_of_recipes() or people.get(LOCAL, OWNER) is None:
+    if home.has_no_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
     await catalogue.install_shipped()
     for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy, accepted):
         await part.load()
     if people.get(LOCAL, OWNER) is not None:
         await personas.load()
-    left = await keepsakes.get(store, _THROTTLE)
+    left = await kv.get(store, _THROTTLE)
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
-    resolver = Resolver(registry, authorizer, key, _workspaces(home, configured), upstreams.absent)
+    resolver = Resolver(registry, authorizer, key, _workspaces(home, configured), upstreams.explain_absent)
     slots = Slots(configured)
-    executions = Executions(clock, events, configured, asyncio.get_running_loop())
+    executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 
     async def ask(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
         return await gate.within(call, command, params, ticket)
@@ -239,7 +239,7 @@ async def _assemble(
     def context_for(admitted: Admitted, execution: Execution | None) -> Context:
         call = admitted.call
         effect = admitted.effect if isinstance(admitted, Permit) else None
-        return Context(call, services, execution or executions.apart(call), effect)
+        return Context(call, services, execution or executions.create_unlisted(call), effect)
 
     services = Services(
         home=home.path,
@@ -250,10 +250,10 @@ async def _assemble(
         index=CommandIndex(registry, owner=LOCAL, accepted=accepted, vectors=configured.search.vectors == "auto"),
         accepted=accepted,
         events=events,
-        recent=Recent(events),
+        recent=EventBuffer(events),
         rooms=rooms,
         messages=Messages(store, events, live, clock),
-        files=Files(store, clock, configured.rooms),
+        files=Attachments(store, clock, configured.rooms),
         live=live,
         presence=Presence(live),
         people=people,
@@ -263,7 +263,7 @@ async def _assemble(
         recipes=recipes,
         personas=personas,
         models=models,
-        keeper=Desk(models, authorizer.terms),
+        keeper=KeeperService(models, authorizer.terms),
         catalogue=catalogue,
         approvals=approvals,
         questions=Questions(events, clock),
@@ -271,15 +271,15 @@ async def _assemble(
         upstreams=upstreams,
         remote=remote,
         sandbox=sandbox,
-        sessions=Sessions(store, clock, configured.sessions, BUILTINS),
+        sessions=ShellSessions(store, clock, configured.sessions, BUILTINS),
         executions=executions,
-        ask=ask,
-        rules_on=authorizer.rule,
-        would_rule=authorizer.would_rule,
+        run_nested=ask,
+        get_ruling=authorizer.rule,
+        preview_ruling=authorizer.would_rule,
         offered=authorizer.offered,
-        absent=resolver.absent,
+        explain_absence=resolver.absent,
         energy_of=energy.describe,
-        running=slots.running,
+        count_running=slots.running,
         stop=stop,
     )
     gate = Gate(
@@ -303,14 +303,14 @@ async def _assemble(
         gate=gate,
         services=services,
         models=models,
-        keeper=keeper,
+        ledger_maintainer=keeper,
         throttle=throttle,
-        made=[],
+        setup_lines=[],
         recovered=await keeper.recover(),
     )
 
 
-async def _first_use(house: House) -> list[str]:
+async def _set_up(house: House) -> list[str]:
     """Create the first room and the personas, then the owner. Returns lines to show to the user.
 
     The owner is created last, because its existence marks the setup as complete.
@@ -337,34 +337,34 @@ async def tidy(house: House) -> None:
     limits, now = house.settings.limits, house.services.clock.now()
     await house.services.store.write(
         before_images.forget(now - limits.undo_days * 86_400),
-        results.forget(now - limits.result_hours * 3_600),
-        *house.services.approvals.tidy(),
-        *house.services.files.tidy(),
-        *house.services.accounts.tidy(),
-        *house.services.sessions.tidy(),
-        keeper_waits.forget(now - _LEFT_OFF),
-        answers.forget(now - answers.kept_seconds(limits)),
+        long_results.forget(now - limits.result_hours * 3_600),
+        *house.services.approvals.cleanup_statements(),
+        *house.services.files.cleanup_statements(),
+        *house.services.accounts.cleanup_statements(),
+        *house.services.sessions.delete_expired(),
+        keeper_waits.forget(now - _KEEPER_STATE_SECONDS),
+        idempotency.forget(now - idempotency.retention_seconds(limits)),
     )
 
 
-async def keep_tidy(house: House) -> None:
+async def tidy_periodically(house: House) -> None:
     """Tidy periodically until cancelled."""
     while True:
-        await asyncio.sleep(_BETWEEN_TIDYING)
+        await asyncio.sleep(_TIDY_INTERVAL)
         try:
             await tidy(house)
         except LedgerUnavailable as error:
             log.warning("expired data could not be deleted: %s", error)
 
 
-async def _leave(house: House) -> None:
+async def _save_state(house: House) -> None:
     """Save the state that the next process needs. A failure is logged and does not affect stored data."""
     clock, store = house.services.clock, house.services.store
     await house.gate.settled()
     try:
         await tidy(house)
-        await store.write(keepsakes.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
-        await house.keeper.checkpoint()
+        await store.write(kv.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
+        await house.ledger_maintainer.checkpoint()
     except (LedgerUnavailable, OSError) as error:
         log.warning("the state could not be saved at shutdown: %s", error)
 

@@ -7,14 +7,14 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
 
-from doorward.agents.company import Company, at_work
-from doorward.agents.models.model import Asked, Model, ModelFailed, Piece, Prompt, Text
-from doorward.model import Outcome
+from doorward.agents.models.model import AnswerPiece, Model, ModelFailed, NativeCall, Prompt, TextPiece
+from doorward.agents.personas.dispatcher import PersonaDispatcher, run_personas
+from doorward.core.model import Outcome
 from doorward.rooms.message import Card, Message
 from doorward.rooms.rooms import Room
 from settling import settled
 
-Line = str | list[Piece | Exception] | Callable[[Prompt], AsyncGenerator[Piece, None]]
+Line = str | list[AnswerPiece | Exception] | Callable[[Prompt], AsyncGenerator[AnswerPiece, None]]
 
 
 class Scripted:
@@ -26,11 +26,11 @@ class Scripted:
         self.answers = list(answers)
         self.shown: list[Prompt] = []
 
-    async def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+    async def answer(self, prompt: Prompt) -> AsyncIterator[AnswerPiece]:
         self.shown.append(prompt)
         line: Line = self.answers.pop(0) if self.answers else "That is all."
         if isinstance(line, str):
-            line = [Text(line)]
+            line = [TextPiece(line)]
         if isinstance(line, list):
             for piece in line:
                 if isinstance(piece, Exception):
@@ -54,14 +54,14 @@ class Scripted:
         return None
 
 
-def asked(tool: str, id: str, **arguments: Any) -> Asked:
-    return Asked(id, tool, json.dumps(arguments))
+def asked(tool: str, id: str, **arguments: Any) -> NativeCall:
+    return NativeCall(id, tool, json.dumps(arguments))
 
 
 class Speaking:
     """People and personas in the rooms of one house."""
 
-    def __init__(self, driver: Any, company: Company, model: Scripted) -> None:
+    def __init__(self, driver: Any, company: PersonaDispatcher, model: Scripted) -> None:
         self.driver = driver
         self.house = driver.house
         self.company = company
@@ -121,7 +121,7 @@ async def speaking(driver: Any, *answers: Line) -> AsyncIterator[Speaking]:
     """The guide thinks with a script, and has said its greeting before."""
     model = Scripted(*answers)
     services = driver.house.services
-    async with at_work(driver.house.gate, services, model) as company:
+    async with run_personas(driver.house.gate, services, model) as company:
         house = Speaking(driver, company, model)
         house.greeting = await house.said("guide")
         yield house

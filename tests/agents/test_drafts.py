@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from doorward.agents import drafts
-from doorward.agents.drafts import Drafting
-from doorward.rooms.live import Draft, Notice
+from doorward.agents.drafts import RoomDraft
+from doorward.rooms.feed import DraftUpdated, RoomNotice
 
 
 def shown(driver: Any, monkeypatch: pytest.MonkeyPatch, *so_far: str) -> list[str]:
     """What the room sees of an answer that grows."""
-    monkeypatch.setattr(drafts, "_BETWEEN", -1.0)
-    notices: list[Notice] = []
+    monkeypatch.setattr(drafts, "_DRAFT_INTERVAL", -1.0)
+    notices: list[RoomNotice] = []
     services = driver.house.services
     services.live.follow("local", "general", notices.append)
-    drafting = Drafting(services.live, services.rooms.known("local", "general"), "guide")
+    drafting = RoomDraft(services.live, services.rooms.known("local", "general"), "guide")
     for text in so_far:
-        drafting.told(lambda text=text: text)  # type: ignore[misc]
-    return [one.text for one in notices if isinstance(one, Draft)]
+        drafting.update(lambda text=text: text)  # type: ignore[misc]
+    return [one.text for one in notices if isinstance(one, DraftUpdated)]
 
 
 async def test_words_are_shown_as_they_come_and_calls_are_not(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,29 +8,29 @@ from collections.abc import AsyncGenerator
 import pytest
 from persona_house import Scripted, asked
 
-from doorward.agents.answering import Answer, answer
-from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent, Text
-from doorward.settings import Personas
+from doorward.agents.answers import ModelAnswer, read_answer
+from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TextPiece, TokenUsage
+from doorward.config.settings import PersonaSettings
 
 PROMPT = Prompt(instructions="", turns=())
 
 
-async def read(model: Scripted, **limits: float) -> Answer:
-    return await answer(model, PROMPT, Personas(**limits), lambda _: None)
+async def read(model: Scripted, **limits: float) -> ModelAnswer:
+    return await read_answer(model, PROMPT, PersonaSettings(**limits), lambda _: None)
 
 
 async def test_an_answer_is_its_text_its_calls_and_what_it_cost() -> None:
-    got = await read(Scripted([Text("a"), Text("b"), asked("data_list", "c1"), Spent(3, 4)]))
-    assert (got.text, [one.id for one in got.asked], got.spent, got.cut) == ("ab", ["c1"], Spent(3, 4), "")
+    got = await read(Scripted([TextPiece("a"), TextPiece("b"), asked("data_list", "c1"), TokenUsage(3, 4)]))
+    assert (got.text, [one.id for one in got.asked], got.spent, got.cut) == ("ab", ["c1"], TokenUsage(3, 4), "")
 
 
 async def test_a_model_that_never_ends_is_cut_and_closed() -> None:
     closed = asyncio.Event()
 
-    async def endless(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def endless(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         try:
             while True:
-                yield Text("word ")
+                yield TextPiece("word ")
         finally:
             closed.set()
 
@@ -43,12 +43,12 @@ async def test_a_model_that_never_ends_is_cut_and_closed() -> None:
 
 
 async def test_a_model_that_says_nothing_for_too_long_has_failed_and_one_that_began_is_cut() -> None:
-    async def silent(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def silent(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         await asyncio.Event().wait()
-        yield Text("never")
+        yield TextPiece("never")
 
-    async def begun(prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        yield Text("It is")
+    async def begun(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
+        yield TextPiece("It is")
         await asyncio.Event().wait()
 
     with pytest.raises(ModelFailed, match=r"0\.01 s") as failed:
@@ -62,7 +62,7 @@ async def test_a_model_that_says_nothing_for_too_long_has_failed_and_one_that_be
 
 
 async def test_an_answer_that_breaks_off_is_kept_and_said_to_be_broken() -> None:
-    got = await read(Scripted([Text("It is"), ModelFailed("cut", "It broke off.")]))
+    got = await read(Scripted([TextPiece("It is"), ModelFailed("cut", "It broke off.")]))
     assert (got.text, got.cut) == ("It is", "It broke off.")
     with pytest.raises(ModelFailed):
         await read(Scripted([ModelFailed("down", "Nobody there.")]))
@@ -75,6 +75,6 @@ async def test_every_piece_is_told_and_none_is_lost() -> None:
         nonlocal told
         told += 1
 
-    pieces: list[Piece | Exception] = [Text("x")] * 50_000
-    got = await answer(Scripted(pieces), PROMPT, Personas(), hear)
+    pieces: list[AnswerPiece | Exception] = [TextPiece("x")] * 50_000
+    got = await read_answer(Scripted(pieces), PROMPT, PersonaSettings(), hear)
     assert (len(got.text), told) == (50_000, 50_000)

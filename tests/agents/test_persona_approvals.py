@@ -10,13 +10,13 @@ from typing import Any
 
 from persona_house import Speaking, asked, speaking
 
-from doorward.agents.models.model import Piece, Text
-from doorward.backends.context import Context
-from doorward.command import Example, Family, NoUndo
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.rooms.live import Notice, Posted, Thinking
+from doorward.agents.models.model import AnswerPiece, TextPiece
+from doorward.commands.context import Context
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import Example, Family, NoUndo
+from doorward.rooms.feed import MessagePosted, RoomNotice, ThinkingChanged
 from doorward.rooms.message import Card
-from doorward.store import open_calls
+from doorward.store import persona_calls
 from settling import settled, time_told
 
 WRITE = "EXECUTE: file/write --path=note.txt --content=hello"
@@ -37,7 +37,7 @@ def note(driver: Any) -> bool:
 
 
 async def test_an_approved_call_runs_once_and_the_model_goes_on_with_its_result(driver: Any) -> None:
-    notices: list[Notice] = []
+    notices: list[RoomNotice] = []
     driver.house.services.live.follow("local", "general", notices.append)
     async with speaking(driver, WRITE, "What now?") as house:
         await parked(house)
@@ -49,10 +49,10 @@ async def test_an_approved_call_runs_once_and_the_model_goes_on_with_its_result(
         assert "A person said yes" in house.model.shown[-1].turns[-1].text
         assert (await house.said("guide"))[-1] == "What now?"
         assert [one["status"] for one in await house.records()] == ["parked", "started", "done"]
-        assert await open_calls.all_open(driver.house.services.store) == []
-    states = [one.state for one in notices if isinstance(one, Thinking)]
+        assert await persona_calls.all_open(driver.house.services.store) == []
+    states = [one.state for one in notices if isinstance(one, ThinkingChanged)]
     assert states == ["thinking", "waiting", "thinking", "idle"]
-    cards = [part for one in notices if isinstance(one, Posted) for part in one.message.attachments]
+    cards = [part for one in notices if isinstance(one, MessagePosted) for part in one.message.attachments]
     assert [one.state for one in cards if isinstance(one, Card)] == ["waiting", "parked", "waiting", "done"]
 
 
@@ -68,8 +68,8 @@ async def test_a_denied_call_does_not_run_and_the_model_is_told_by_whom(driver: 
 
 
 async def test_a_turn_goes_on_in_the_order_in_which_it_went_with_each_result_once(driver: Any) -> None:
-    first: list[Piece] = [Text("Let me look."), asked("data_list", "a", collection="rooms")]
-    second: list[Piece] = [Text("Let me write."), asked("file_write", "b", path="note.txt", content="hello")]
+    first: list[AnswerPiece] = [TextPiece("Let me look."), asked("data_list", "a", collection="rooms")]
+    second: list[AnswerPiece] = [TextPiece("Let me write."), asked("file_write", "b", path="note.txt", content="hello")]
     async with speaking(driver, "Hm.", first, second, "Yes, I wait.", "Written.") as house:
         await house.recipe(requireApproval={"file/write": True})
         await house.say("Are you there?")
@@ -97,8 +97,8 @@ async def test_a_turn_goes_on_in_the_order_in_which_it_went_with_each_result_onc
 
 
 async def test_of_two_that_wait_each_goes_on_with_its_own_question_and_nothing_of_the_other(driver: Any) -> None:
-    one: list[Piece] = [Text("One first."), asked("file_write", "a", path="note.txt", content="one")]
-    two: list[Piece] = [Text("Now two."), asked("file_write", "b", path="two.txt", content="two")]
+    one: list[AnswerPiece] = [TextPiece("One first."), asked("file_write", "a", path="note.txt", content="one")]
+    two: list[AnswerPiece] = [TextPiece("Now two."), asked("file_write", "b", path="two.txt", content="two")]
     async with speaking(driver, one, two, "One is written.", "Two is written.") as house:
         await house.recipe(requireApproval={"file/write": True})
         await house.say("Write one, please.")
@@ -114,7 +114,7 @@ async def test_of_two_that_wait_each_goes_on_with_its_own_question_and_nothing_o
 
 async def test_what_people_did_not_approve_is_not_asked_of_them_again_in_the_turn(driver: Any) -> None:
     again = "EXECUTE: file/write --content='hello' --path=note.txt"
-    native: list[Piece] = [asked("file_write", "b", path="note.txt", content="hello")]
+    native: list[AnswerPiece] = [asked("file_write", "b", path="note.txt", content="hello")]
     other = "EXECUTE: file/write --path=other.txt --content=hello"
     async with speaking(driver, WRITE, again, native, other, "I leave it.") as house:
         await parked(house)
@@ -170,7 +170,7 @@ async def test_a_card_that_people_took_back_does_not_stop_what_they_decide(drive
         await house.decide("approve")
         assert note(driver)
         assert (await house.said("guide"))[-1] == "Written."
-        assert await open_calls.all_open(driver.house.services.store) == []
+        assert await persona_calls.all_open(driver.house.services.store) == []
 
 
 async def test_the_room_goes_on_while_a_call_waits_and_a_person_can_stop_the_waiting(driver: Any) -> None:
@@ -218,14 +218,14 @@ async def test_the_card_of_a_call_that_a_killed_process_left_open_says_so(opened
         async with speaking(driver, "EXECUTE: data/list --collection=rooms", "Done.") as house:
             await house.say("Rooms?")
             (message,) = [one for one in await house.messages() if one.attachments]
-        left = open_calls.OpenCall(
+        left = persona_calls.OpenCall(
             card=message.id, tenant="local", room="general", persona="guide", turn="t", rounds=1, at=1.0
         )
-        await driver.house.services.store.write(open_calls.put(left))
+        await driver.house.services.store.write(persona_calls.put(left))
     async with opened() as driver, speaking(driver) as house:
         (card,) = await house.cards()
         assert (card.state, card.summary) == ("failed", "Doorward stopped before the call finished.")
-        assert await open_calls.all_open(driver.house.services.store) == []
+        assert await persona_calls.all_open(driver.house.services.store) == []
 
 
 async def test_a_house_that_stops_ends_calls_and_their_cards_say_so(opened: Opened) -> None:
@@ -256,4 +256,4 @@ async def test_a_house_that_stops_ends_calls_and_their_cards_say_so(opened: Open
         cards = await house.cards()
         assert [(one.state, one.summary) for one in cards] == [("failed", "Doorward stopped before the call finished.")]
         assert [one["code"] for one in await house.records()][-1] == "cancelled"
-        assert await open_calls.all_open(driver.house.services.store) == []
+        assert await persona_calls.all_open(driver.house.services.store) == []

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from persona_house import Speaking, speaking
 
-from doorward.agents.company import at_work
-from doorward.agents.models.model import Text
-from doorward.agents.models.models import Models
+from doorward.agents.models.model import TextPiece
+from doorward.agents.models.registry import ModelRegistry
+from doorward.agents.personas.dispatcher import run_personas
 from settling import settled
 
 WRITE = "EXECUTE: file/write --path=note.txt --content=hello"
@@ -40,7 +40,7 @@ def note(driver: Any) -> bool:
 async def test_a_persona_tells_nobody_what_somebody_said_to_it_alone(driver: Any) -> None:
     """With what a new house has: the guide, the built-in model, and the recipe of the room general."""
     services = driver.house.services
-    async with at_work(driver.house.gate, services, Models(services.settings.models)) as company:
+    async with run_personas(driver.house.gate, services, ModelRegistry(services.settings.models)) as company:
         anna, carl = await someone(driver, "anna", join=False), await someone(driver, "carl")
         made = await driver.ask("room/direct", room="", token=anna, params={"member": "guide"})
         await say(driver, anna, "We decided that the zebra launch is on Friday.", made.result["room"])
@@ -134,7 +134,7 @@ async def test_what_two_people_say_at_once_is_done_for_each_by_itself(driver: An
     async def slow(_: Any) -> Any:
         thinking.set()
         await go_on.wait()
-        yield Text("Good morning.")
+        yield TextPiece("Good morning.")
 
     async with speaking(driver, slow, WRITE, "I may not.", "Good evening.") as house:
         await house.recipe()
@@ -152,8 +152,8 @@ async def test_what_two_people_say_at_once_is_done_for_each_by_itself(driver: An
 
 async def _heard(house: Speaking) -> None:
     """Wait until all that was said is with whoever is to answer it."""
-    while house.company._considering:
-        await asyncio.wait(list(house.company._considering))
+    while house.company._tasks:
+        await asyncio.wait(list(house.company._tasks))
 
 
 async def test_after_a_restart_a_call_is_made_for_the_same_person(opened: Opened) -> None:

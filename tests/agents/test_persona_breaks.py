@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from persona_house import Speaking, speaking
 
-from doorward.agents.worker import Worker
-from doorward.approvals.approvals import Approval
-from doorward.errors import LedgerUnavailable
-from doorward.store import open_calls
+from doorward.agents.personas.worker import PersonaWorker
+from doorward.core.errors import LedgerUnavailable
+from doorward.gate.approvals import Approval
+from doorward.store import persona_calls
 from doorward.store.sqlite import Statement
 from settling import settled
 from waiting import until
@@ -42,7 +42,7 @@ async def test_a_call_that_was_stopped_does_not_run_even_after_a_restart(driver:
         await first_waits_second_runs(house)
         await driver.owner("persona/stop", id="guide", name="general")
         assert "parked" not in [one.state for one in await house.cards()]
-        assert await open_calls.all_open(driver.house.services.store) == []
+        assert await persona_calls.all_open(driver.house.services.store) == []
     async with speaking(driver) as house:
         assert [one["state"] for one in (await driver.owner("approval/list")).result["items"]] == ["expired"]
         await settled(house.company)
@@ -52,11 +52,11 @@ async def test_a_call_that_was_stopped_does_not_run_even_after_a_restart(driver:
 async def test_what_is_said_while_a_persona_is_stopped_before_it_began_is_answered(driver: Any) -> None:
     async with speaking(driver, "Here I am.") as house:
         (message,) = (await house.messages())[-1:]
-        worker: Worker = house.company._worker("guide", "general")
-        worker.hear(message, "owner")
+        worker: PersonaWorker = house.company._get_worker("guide", "general")
+        worker.add_message(message, "owner")
         stopping = asyncio.ensure_future(house.company.stop("guide", "general", "owner"))
         await asyncio.sleep(0)  # it is cancelled now, and has not ended yet
-        worker.hear(message, "owner")
+        worker.add_message(message, "owner")
         await stopping
         await settled(house.company)
         assert (await house.said("guide"))[-1] == "Here I am."
@@ -85,8 +85,8 @@ async def test_a_decision_while_a_call_is_looked_at_leaves_no_timer_behind(drive
         await driver.owner("approval/deny", id=waiting["id"])
         go_on.set()
         await settled(house.company)
-        assert house.company._waiting._calls == {}
-        assert house.company._waiting._expiry == {}
+        assert house.company._pending_calls._calls == {}
+        assert house.company._pending_calls._expiry == {}
 
 
 async def test_a_call_that_waits_is_heard_of_also_when_its_turn_broke_off(driver: Any) -> None:
@@ -134,26 +134,26 @@ async def test_an_approved_call_that_is_tried_once_more_would_be_found_after_a_c
     async with speaking(driver, WRITE, "Done.") as house:
         await house.recipe(requireApproval={"file/write": True})
         await house.say("Write a note, please.")
-        (call,) = await open_calls.all_open(store)
-        await store.write(open_calls.close(call.card))  # as being too fast the first time leaves it
+        (call,) = await persona_calls.all_open(store)
+        await store.write(persona_calls.close(call.card))  # as being too fast the first time leaves it
 
         async def watched(request: Any, watch: Any = None) -> Any:
             if request.ticket:
-                while_it_ran.extend(one.card for one in await open_calls.all_open(store))
+                while_it_ran.extend(one.card for one in await persona_calls.all_open(store))
             return await handle(request, watch)
 
         gate.handle = watched
         await house.decide("approve")
         gate.handle = handle
         assert while_it_ran == [call.card]
-        assert await open_calls.all_open(store) == []
+        assert await persona_calls.all_open(store) == []
         assert note(driver)
 
 
 async def test_personas_begin_and_later_work_also_when_nothing_can_be_stored_at_first(
     driver: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doorward.agents.company._AGAIN", 0.0)
+    monkeypatch.setattr("doorward.agents.personas.dispatcher._RETRY_SECONDS", 0.0)
     store = driver.house.services.store
     async with speaking(driver, WRITE) as house:
         await house.recipe(requireApproval={"file/write": True})
@@ -205,7 +205,7 @@ async def test_a_defect_before_a_turn_is_logged_and_said(
         raise ValueError("boom")
 
     async with speaking(driver) as house:
-        monkeypatch.setattr("doorward.agents.company.speaks", broken)
+        monkeypatch.setattr("doorward.agents.personas.dispatcher.should_answer", broken)
         with caplog.at_level(logging.ERROR):
             await house.say("Hello?")
         assert "Something went wrong" in (await house.said("guide"))[-1]

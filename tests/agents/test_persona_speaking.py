@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.agents.speaking import speaks
-from doorward.facts import Role
-from doorward.model import Kind
-from doorward.personas.persona import Persona
+from doorward.agents.personas.reply_rules import should_answer
+from doorward.core.classification import Role
+from doorward.core.model import Kind
 from doorward.rooms.message import Card, Message
+from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Member, Room
 
 ADA = Persona(persona_id="ada", display_name="Ada Lovelace")
@@ -50,7 +50,7 @@ def said(text: str, sender: str = "p0", kind: Kind = "human", **more: object) ->
     ],
 )
 def test_the_only_ai_among_people_answers_who_names_or_asks_it(text: str, spoken: bool) -> None:
-    assert speaks(ADA, room("ada"), "", said(text)) is spoken
+    assert should_answer(ADA, room("ada"), "", said(text)) is spoken
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_the_only_ai_among_people_answers_who_names_or_asks_it(text: str, spoken
     ],
 )
 def test_among_several_ais_the_pattern_of_the_recipe_decides(pattern: str, text: str, spoken: bool) -> None:
-    assert speaks(ADA, room("ada", "bob"), pattern, said(text)) is spoken
+    assert should_answer(ADA, room("ada", "bob"), pattern, said(text)) is spoken
 
 
 def test_whatever_is_said_in_a_room_of_two_is_said_to_the_other() -> None:
-    assert speaks(ADA, room("ada", people=1), "", said("hm"))
-    assert speaks(ADA, room("ada", people=1, direct=True), "", said("hm"))
-    assert not speaks(ADA, room("ada", people=1), "on-mention", said("hm"))
+    assert should_answer(ADA, room("ada", people=1), "", said("hm"))
+    assert should_answer(ADA, room("ada", people=1, direct=True), "", said("hm"))
+    assert not should_answer(ADA, room("ada", people=1), "on-mention", said("hm"))
 
 
 def test_an_ai_is_answered_only_when_it_names_another_and_never_itself() -> None:
     both = room("ada", "bob")
-    assert not speaks(ADA, both, "always", said("what is this?", "bob", "ai"))
-    assert speaks(ADA, both, "", said("@ada what is this?", "bob", "ai"))
-    assert not speaks(ADA, both, "always", said("@ada what is this?", "ada", "ai"))
+    assert not should_answer(ADA, both, "always", said("what is this?", "bob", "ai"))
+    assert should_answer(ADA, both, "", said("@ada what is this?", "bob", "ai"))
+    assert not should_answer(ADA, both, "always", said("@ada what is this?", "ada", "ai"))
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_an_ai_is_answered_only_when_it_names_another_and_never_itself() -> None
     ],
 )
 def test_what_an_ai_only_quotes_or_tells_speaks_to_nobody(text: str, spoken: bool) -> None:
-    assert speaks(ADA, room("ada", "bob"), "", said(text, "bob", "ai")) is spoken
+    assert should_answer(ADA, room("ada", "bob"), "", said(text, "bob", "ai")) is spoken
 
 
 def test_nobody_answers_cards_what_was_taken_back_closed_rooms_or_rooms_of_others() -> None:
     card = Card(command="data/list", state="done")
-    assert not speaks(ADA, room("ada"), "always", said("@ada", attachments=(card,)))
-    assert not speaks(ADA, room("ada"), "always", said("@ada", deleted_at=2.0))
-    assert not speaks(ADA, room("ada", archived=True), "always", said("@ada"))
-    assert not speaks(ADA, room("bob"), "always", said("@ada"))
+    assert not should_answer(ADA, room("ada"), "always", said("@ada", attachments=(card,)))
+    assert not should_answer(ADA, room("ada"), "always", said("@ada", deleted_at=2.0))
+    assert not should_answer(ADA, room("ada", archived=True), "always", said("@ada"))
+    assert not should_answer(ADA, room("bob"), "always", said("@ada"))
 
 
 @pytest.mark.parametrize(
@@ -132,5 +132,5 @@ def test_nobody_answers_cards_what_was_taken_back_closed_rooms_or_rooms_of_other
     ],
 )
 def test_who_thinks_by_rules_keeps_silent_where_nothing_is_asked(text: str, spoken: bool) -> None:
-    assert speaks(ADA, room("ada", people=1), "", said(text), thinks_by_rules=True) is spoken
-    assert speaks(ADA, room("ada", people=1), "", said(text))
+    assert should_answer(ADA, room("ada", people=1), "", said(text), thinks_by_rules=True) is spoken
+    assert should_answer(ADA, room("ada", people=1), "", said(text))

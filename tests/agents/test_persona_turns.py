@@ -8,13 +8,13 @@ from typing import Any
 
 from persona_house import asked, speaking
 
-from doorward.agents.models.model import Asked, ModelFailed, Piece, Prompt, Text
-from doorward.rooms.live import Draft, Notice, Thinking
+from doorward.agents.models.model import AnswerPiece, ModelFailed, NativeCall, Prompt, TextPiece
+from doorward.rooms.feed import DraftUpdated, RoomNotice, ThinkingChanged
 from settling import settled
 
 
 async def test_a_persona_runs_a_command_sees_the_result_and_answers(driver: Any) -> None:
-    notices: list[Notice] = []
+    notices: list[RoomNotice] = []
     driver.house.services.live.follow("local", "general", notices.append)
     async with speaking(driver, "I look.\nEXECUTE: data/list --collection=rooms", "There is one room.") as house:
         await house.say("How many rooms do we have?")
@@ -30,8 +30,8 @@ async def test_a_persona_runs_a_command_sees_the_result_and_answers(driver: Any)
             "owner",
             "general",
         )
-    assert [one.state for one in notices if isinstance(one, Thinking)] == ["thinking", "idle"]
-    drafts = [one for one in notices if isinstance(one, Draft)]
+    assert [one.state for one in notices if isinstance(one, ThinkingChanged)] == ["thinking", "idle"]
+    drafts = [one for one in notices if isinstance(one, DraftUpdated)]
     assert drafts[-1].done
     assert not any("EXECUTE" in one.text for one in drafts)
 
@@ -40,7 +40,7 @@ async def test_what_goes_wrong_with_a_call_goes_back_to_the_model_and_never_ends
     async with speaking(driver) as house:
         house.model.answers = [
             [asked("room_create", "c1", name="lab", recipe="support"), asked("data_list", "c2", collectoin="rooms")],
-            [Asked("c3", "data_list", '{"collection": '), asked("no_such_thing", "c4")],
+            [NativeCall("c3", "data_list", '{"collection": '), asked("no_such_thing", "c4")],
             "EXECUTE: data/list --collection=rooms --collection",
             "I give up.",
         ]
@@ -97,8 +97,8 @@ async def test_ais_take_three_turns_for_one_message_of_a_person_and_never_answer
 
 async def test_a_model_that_fails_says_so_in_the_room_and_is_not_asked_again(driver: Any) -> None:
     failed = ModelFailed("down", "The provider x does not answer.")
-    cut = [Text("It is "), ModelFailed("cut", "The answer broke off.")]
-    async with speaking(driver, [failed], cut, [Text("  ")]) as house:
+    cut = [TextPiece("It is "), ModelFailed("cut", "The answer broke off.")]
+    async with speaking(driver, [failed], cut, [TextPiece("  ")]) as house:
         await house.say("Is it up?")
         assert (await house.said("guide"))[-1] == "I cannot answer: The provider x does not answer."
         await house.say("And now?")
@@ -112,7 +112,7 @@ async def test_a_model_that_fails_says_so_in_the_room_and_is_not_asked_again(dri
 
 
 async def test_an_answer_that_never_ends_is_cut_and_the_room_reads_why(driver: Any) -> None:
-    async with speaking(driver, [Text("word " * 100_000)]) as house:
+    async with speaking(driver, [TextPiece("word " * 100_000)]) as house:
         await house.say("Tell me more.")
         text = (await house.said("guide"))[-1]
         assert text.endswith("\n\n(The answer was cut off after 200000 characters.)")
@@ -132,8 +132,8 @@ async def test_a_model_that_is_asked_too_often_is_waited_for_once(driver: Any) -
 async def test_a_person_stops_a_model_that_never_ends_and_what_came_meanwhile_is_taken_up_after(driver: Any) -> None:
     begun = asyncio.Event()
 
-    async def endless(prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        yield Text("One, ")
+    async def endless(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
+        yield TextPiece("One, ")
         begun.set()
         await asyncio.Event().wait()
 
@@ -151,10 +151,10 @@ async def test_a_person_stops_a_model_that_never_ends_and_what_came_meanwhile_is
 async def test_a_message_during_a_turn_is_taken_up_after_it(driver: Any) -> None:
     asked_again = asyncio.Event()
 
-    async def slow(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def slow(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         asked_again.set()
         await released.wait()
-        yield Text("First.")
+        yield TextPiece("First.")
 
     released = asyncio.Event()
     async with speaking(driver, slow, "Second.") as house:

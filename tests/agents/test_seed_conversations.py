@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from persona_house import Scripted, Speaking
 
-from doorward.agents.company import at_work
 from doorward.agents.house import knowledge
 from doorward.agents.house.model import HouseModel
 from doorward.agents.models.model import Model
+from doorward.agents.personas.dispatcher import run_personas
 from settling import settled, time_told
 
 
@@ -30,7 +30,7 @@ class _House(Scripted):
 @asynccontextmanager
 async def lived_in(driver: Any) -> AsyncIterator[Speaking]:
     models = _House(driver.clock)
-    async with at_work(driver.house.gate, driver.house.services, models) as company:
+    async with run_personas(driver.house.gate, driver.house.services, models) as company:
         yield Speaking(driver, company, models)
 
 

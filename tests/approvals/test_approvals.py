@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from doorward.settings import Approvals, Settings
+from doorward.config.settings import ApprovalSettings, Settings
 
 TERMS = {"file/write": {"timeoutSeconds": 30}}
 
@@ -90,7 +90,7 @@ async def test_denied_and_expired_requests_never_run(lab, clock):
 
 
 async def test_an_approval_must_be_used_in_time(lab, clock):
-    async with lab(changes=Settings(approvals=Approvals(use_within=60))) as driver:
+    async with lab(changes=Settings(approvals=ApprovalSettings(use_within=60))) as driver:
         parked = await ask(driver)
         await decide(driver, "approve", parked.ticket)
         clock.advance(60.001)

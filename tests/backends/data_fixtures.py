@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from doorward.backends import data, undo
-from doorward.backends.context import Context, Services
-from doorward.clock import Clock
-from doorward.command import Example, NoUndo
-from doorward.command import Family as CommandFamily
-from doorward.events import Bus
-from doorward.executions.executions import Executions
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.ids import new_id
-from doorward.model import Call, Caller, Ruling
-from doorward.record import Entry
-from doorward.registry import Registry
-from doorward.settings import Data, Settings
+from doorward.commands import data, undo
+from doorward.commands.context import Context, Services
+from doorward.config.settings import DataSettings, Settings
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.clock import Clock
+from doorward.core.command import Example, NoUndo
+from doorward.core.command import Family as CommandFamily
+from doorward.core.events import Bus
+from doorward.core.ids import new_id
+from doorward.core.model import Call, Caller, Ruling
+from doorward.core.registry import Registry
+from doorward.gate.executions.registry import ExecutionRegistry
+from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Statement, Store
 
 ROOT = Caller(tenant="local", id="ada", kind="human", access=Access.ROOT)
@@ -60,7 +60,7 @@ async def rename(ctx: Context) -> None:
 
 
 class DataHouse:
-    def __init__(self, folder: Path, settings: Data | None = None) -> None:
+    def __init__(self, folder: Path, settings: DataSettings | None = None) -> None:
         self.store = Store(folder / "doorward.db", b"k" * 32)
         self.denied: set[str] = set()
         self.last = ""
@@ -70,12 +70,12 @@ class DataHouse:
             **parts
             | {
                 "home": folder,
-                "settings": Settings(data=settings or Data()),
+                "settings": Settings(data=settings or DataSettings()),
                 "clock": Clock(),
                 "store": self.store,
                 "registry": Registry([data.family, data.collection_family, undo.family, rooms]),
                 "events": Bus(),
-                "executions": Executions(Clock(), Bus(), Settings()),
+                "executions": ExecutionRegistry(Clock(), Bus(), Settings()),
                 "rules_on": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
             }
         )
@@ -96,7 +96,7 @@ class DataHouse:
             digest="",
         )
         self.last = call.id
-        return Context(call, self.services, self.services.executions.apart(call))
+        return Context(call, self.services, self.services.executions.create_unlisted(call))
 
     async def run(self, command: str, caller: Caller = ROOT, **params: Any) -> Any:
         ctx = self.context(command, params, caller)

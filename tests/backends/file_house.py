@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from doorward.backends import file, undo
-from doorward.backends.context import Context, Services
-from doorward.clock import Clock
-from doorward.events import Bus
-from doorward.executions.executions import Executions
-from doorward.facts import Access
-from doorward.ids import new_id
-from doorward.model import Call, Caller, Ruling
-from doorward.registry import Registry
-from doorward.settings import Files, Settings
+from doorward.commands import file, undo
+from doorward.commands.context import Context, Services
+from doorward.config.settings import FileSettings, Settings
+from doorward.core.classification import Access
+from doorward.core.clock import Clock
+from doorward.core.events import Bus
+from doorward.core.ids import new_id
+from doorward.core.model import Call, Caller, Ruling
+from doorward.core.registry import Registry
+from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.store.sqlite import Store
 
 ADA = Caller(tenant="t", id="ada", kind="human", access=Access.ROOT)
@@ -33,12 +33,12 @@ class FileHouse:
             **parts
             | {
                 "home": folder,
-                "settings": Settings(files=Files(largest_file=largest_file)),
+                "settings": Settings(files=FileSettings(largest_file=largest_file)),
                 "clock": Clock(),
                 "store": self.store,
                 "registry": Registry([file.family, undo.family]),
                 "events": Bus(),
-                "executions": Executions(Clock(), Bus(), Settings()),
+                "executions": ExecutionRegistry(Clock(), Bus(), Settings()),
                 "rules_on": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
             }
         )
@@ -61,7 +61,7 @@ class FileHouse:
             workspace=str(self.workspace),
             digest="",
         )
-        return Context(call, self.services, self.services.executions.apart(call))
+        return Context(call, self.services, self.services.executions.create_unlisted(call))
 
     async def run(self, command: str, caller: Caller = ADA, **params: Any) -> Any:
         ctx = self.context(command, params, caller)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from data_fixtures import EDIT, FULL, OTHER, READ, ROOT, DataHouse
 
-from doorward.errors import BadParams, Conflict, NotFound, NotPermitted, Unreachable
-from doorward.settings import Data
+from doorward.config.settings import DataSettings
+from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted, Unreachable
 from doorward.store.sqlite import Statement
 
 SHOP = '''
@@ -55,7 +55,7 @@ def house(tmp_path: Path, shop: Path) -> Iterator[DataHouse]:
     (tmp_path / "text.db").write_text("this is no database at all, but long enough to be read as one " * 20)
     house = DataHouse(
         tmp_path,
-        Data(
+        DataSettings(
             databases={
                 "shop": f"sqlite:///{shop}",
                 "near": "sqlite:///own/shop.db",
@@ -297,7 +297,7 @@ async def test_a_missing_table_names_those_there_are_and_views_are_none(house: D
 
 
 async def test_a_busy_database_is_told_and_left_alone(house: DataHouse, shop: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("doorward.store.attached_changes.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("doorward.store.attached_edits.BUSY_SECONDS", 0.05)
     with closing(sqlite3.connect(shop, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
         with pytest.raises(Unreachable, match="locked"):

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from data_fixtures import BOT, EDIT, FULL, NOTE, OTHER, READ, ROOT, DataHouse
 
-from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
-from doorward.facts import Access
-from doorward.model import Caller
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
+from doorward.core.model import Caller
 from doorward.store.sqlite import Statement
 
 

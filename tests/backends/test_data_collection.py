@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from data_fixtures import NOTE, OTHER, DataHouse
 
-from doorward.errors import BadParams, Conflict, NotFound
+from doorward.core.errors import BadParams, Conflict, NotFound
 
 OBJECT: dict[str, Any] = {"type": "object"}
 

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from data_fixtures import BOT, EDIT, FULL, READ, ROOT, DataHouse
 
-from doorward.errors import BadParams, NotFound, NotPermitted, TimedOut
-from doorward.facts import Access
-from doorward.model import Caller
-from doorward.settings import Data
+from doorward.config.settings import DataSettings
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams, NotFound, NotPermitted, TimedOut
+from doorward.core.model import Caller
 from doorward.store.sqlite import Statement
 
 EMPTY = ("servers", "mcp_servers", "mcp_tool_invocations", "jobs", "nodes")
@@ -252,7 +252,7 @@ async def test_groups_keep_true_one_and_text_apart(house: DataHouse) -> None:
 
 
 async def test_a_page_ends_where_the_bytes_end(tmp_path: Path) -> None:
-    house = DataHouse(tmp_path, Data(query_bytes=5_000))
+    house = DataHouse(tmp_path, DataSettings(query_bytes=5_000))
     await house.notes(*({"title": "x" * 2_000} for _ in range(5)))
     seen = []
     cursor = None
@@ -268,7 +268,7 @@ async def test_a_page_ends_where_the_bytes_end(tmp_path: Path) -> None:
 
 
 async def test_reading_stops_at_the_time_limit(tmp_path: Path) -> None:
-    house = DataHouse(tmp_path, Data(query_seconds=0.05))
+    house = DataHouse(tmp_path, DataSettings(query_seconds=0.05))
     await house.run("collection/define", name="things", schema={})
     await house.store.write(
         Statement(

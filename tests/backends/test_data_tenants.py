@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from data_fixtures import OTHER, ROOT, DataHouse
 
-from doorward.errors import NotFound
+from doorward.core.errors import NotFound
 
 COLLECTIONS = ["rooms", "messages", "users", "executions", "approvals", "audit", "notes"]
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from conforming import conforms
-from doorward.commands import FAMILIES
-from doorward.registry import Registry
+from doorward.commands.families import FAMILIES
+from doorward.core.registry import Registry
 from example_servers import Servers
 
 ELSEWHERE = ("system/shutdown", "mcp/login")
@@ -40,7 +40,7 @@ QUIET = '{"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}'
 def servers(monkeypatch):
     """Upstream servers that are in memory."""
     servers = Servers()
-    monkeypatch.setattr("doorward.app.either", lambda *_: servers.connect)
+    monkeypatch.setattr("doorward.app.connect_by_transport", lambda *_: servers.connect)
     return servers
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from file_house import FileHouse
 
-from doorward.backends.file.text import LONGEST_DIFF
-from doorward.errors import BadParams, CommandFailed, Conflict, NotFound
+from doorward.commands.file.text import LONGEST_DIFF
+from doorward.core.errors import BadParams, CommandFailed, Conflict, NotFound
 
 
 @pytest.fixture

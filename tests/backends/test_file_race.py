@@ -12,7 +12,7 @@ from pathlib import Path
 
 from file_house import FileHouse
 
-from doorward.errors import BadParams, Conflict, NotFound
+from doorward.core.errors import BadParams, Conflict, NotFound
 from waiting import PATIENCE
 
 SECONDS = 4.0

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from file_house import FileHouse
 
-from doorward.errors import BadParams, DoorwardError, NotFound
-from doorward.facts import Access, Effects, Tier
+from doorward.core.classification import Access, Effects, Tier
+from doorward.core.errors import BadParams, DoorwardError, NotFound
 
 
 @pytest.fixture

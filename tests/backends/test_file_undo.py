@@ -15,8 +15,8 @@ from file_house import ADA, BOT, STRANGER, FileHouse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.backends.file.text import digest
-from doorward.errors import Conflict, DoorwardError, NotFound, NotPermitted, Unrecorded
+from doorward.commands.file.text import digest
+from doorward.core.errors import Conflict, DoorwardError, NotFound, NotPermitted, Unrecorded
 from doorward.store import before_images
 
 
@@ -116,7 +116,7 @@ async def test_what_was_kept_but_never_changed_has_nothing_to_undo(house: FileHo
     await house.run("file/write", path="f", content="one")
     died = house.context("file/write", {"path": "f", "content": "two"})
     await house.store.write(
-        before_images.keep(died.call, kind="file", target="f", before=b"one", after=digest(b"two"), at=1.0)
+        before_images.store_image(died.call, kind="file", target="f", before=b"one", after=digest(b"two"), at=1.0)
     )
     with pytest.raises(Conflict, match="nothing to undo"):
         await house.run("file/undo", execution=died.call.id)
@@ -128,7 +128,7 @@ async def test_an_undo_that_died_before_it_was_done_can_be_made_again(house: Fil
     written = await house.run("file/write", path="f", content="two")
     died = house.context("file/undo", {"execution": written["execution"]})
     await house.store.write(
-        before_images.keep(died.call, kind="file", target="f", before=b"two", after=digest(b"one"), at=1.0)
+        before_images.store_image(died.call, kind="file", target="f", before=b"two", after=digest(b"one"), at=1.0)
     )
     await house.run("file/undo", execution=written["execution"])
     assert content(house) == "one"

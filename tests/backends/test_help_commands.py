@@ -6,30 +6,36 @@ from typing import Any
 
 import pytest
 
-from doorward.backends import shell
-from doorward.backends.help import spelling
-from doorward.backends.session.language import parse
-from doorward.backends.shell.catalogue_command import CatalogueCommand
-from doorward.calltext import read_args, typed
-from doorward.catalogue.book import shipped
-from doorward.catalogue.entry import ARGUMENTS, FOLDER, INPUT
-from doorward.catalogue.parse import parse as parse_catalogue
-from doorward.command import Command
-from doorward.commands import ALIASES, FAMILIES
-from doorward.registry import Registry
-from doorward.settings import Search, Settings
+from doorward.commands import programs
+from doorward.commands.catalogue.entry import ARGUMENTS_PARAMETER, FOLDER_PARAMETER, INPUT_PARAMETER
+from doorward.commands.catalogue.parser import parse_catalogue as parse_catalogue
+from doorward.commands.catalogue.watched_catalogue import shipped_catalogue
+from doorward.commands.families import ALIASES, FAMILIES
+from doorward.commands.help import shell_line
+from doorward.commands.programs.catalogue_command import CatalogueCommand
+from doorward.config.settings import SearchSettings, Settings
+from doorward.core.argtext import convert_args, parse_args
+from doorward.core.command import Command
+from doorward.core.registry import Registry
+from doorward.shell.parser import parse_script
 
 REGISTRY = Registry(list(FAMILIES), ALIASES)
-REGISTRY.replace("catalogue", *shell.commands(parse_catalogue(shipped(), "commands.json"), Settings()))
+REGISTRY.replace(
+    "catalogue", *programs.build_commands(parse_catalogue(shipped_catalogue(), "commands.json"), Settings())
+)
 
 
 def read_back(command: Command, line: str) -> dict[str, Any]:
     """The parameters that the session shell reads out of the last command of a line."""
-    (one,) = parse(line).lines
+    (one,) = parse_script(line).lines
     pipeline = one.chains[-1].rest[-1][1] if one.chains[-1].rest else one.chains[-1].first
     name, *rest = ["".join(part.text for part in word.parts) for word in pipeline.stages[-1].words]
     assert name == command.name
-    return {ARGUMENTS: rest} if isinstance(command, CatalogueCommand) else typed(command, read_args(rest))
+    return (
+        {ARGUMENTS_PARAMETER: rest}
+        if isinstance(command, CatalogueCommand)
+        else convert_args(command, parse_args(rest))
+    )
 
 
 async def accepted(driver: Any, query: str, command: str) -> Any:
@@ -39,10 +45,12 @@ async def accepted(driver: Any, query: str, command: str) -> Any:
 def test_every_example_is_written_as_a_line_that_the_shell_reads_as_the_same_call() -> None:
     for command in REGISTRY:
         for example in command.facts.examples:
-            line = spelling.line(command, example.params)
+            line = shell_line.format_line(command, example.params)
             meant = read_back(command, line)
             if isinstance(command, CatalogueCommand):
-                beside = {key: value for key, value in example.params.items() if key in (FOLDER, INPUT)}
+                beside = {
+                    key: value for key, value in example.params.items() if key in (FOLDER_PARAMETER, INPUT_PARAMETER)
+                }
                 assert command.task(meant | beside) == command.task(example.params), line
             else:
                 assert meant == example.params, line
@@ -54,7 +62,7 @@ def test_every_example_is_written_as_a_line_that_the_shell_reads_as_the_same_cal
 def test_whatever_a_value_holds_stays_a_value(text: str) -> None:
     read = REGISTRY["data/create"]
     params = {"collection": "notes", "data": {"text": text, "n": [1, None, True]}}
-    assert read_back(read, spelling.line(read, params)) == params
+    assert read_back(read, shell_line.format_line(read, params)) == params
 
 
 async def test_a_search_says_how_well_each_fits_and_why(driver: Any) -> None:
@@ -161,7 +169,7 @@ async def test_nothing_is_learned_unless_that_is_switched_on(driver: Any) -> Non
 
 
 async def test_what_people_took_goes_before_its_like_until_it_is_forgotten(opened: Any) -> None:
-    async with opened(changes=Settings(search=Search(learn=True))) as driver:
+    async with opened(changes=Settings(search=SearchSettings(learn=True))) as driver:
 
         async def places() -> list[str]:
             found = (await driver.owner("help/search", query="what goes on in here", limit=20)).result["items"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conforming import conforms
-from doorward.settings import Models, Provider, Settings
+from doorward.config.settings import ModelSettings, ProviderSettings, Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -22,8 +22,10 @@ async def test_people_see_where_models_are_asked_and_that_a_key_is_there(
     monkeypatch.setenv("LAB_API_KEY", KEY)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    lab = Provider(base_url="https://lab.example/v1", model="small")
-    async with opened(changes=Settings(models=Models(providers={"lab": lab, "attic": Provider()}))) as driver:
+    lab = ProviderSettings(base_url="https://lab.example/v1", model="small")
+    async with opened(
+        changes=Settings(models=ModelSettings(providers={"lab": lab, "attic": ProviderSettings()}))
+    ) as driver:
         listed = await driver.owner("model/list")
         conforms(driver, "model/list", listed)
         house, given, missing = listed.result["items"]

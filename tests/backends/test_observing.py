@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from doorward.backends.ai import moment
-from doorward.errors import BadParams
+from doorward.commands.ai import parse_time
+from doorward.core.errors import BadParams
 
 
 async def test_the_report_counts_what_the_ledger_says(driver):
@@ -37,13 +37,13 @@ async def test_the_report_can_be_narrowed(driver):
     [("90s", 910), ("1m", 940), ("1970-01-01T00:00:10Z", 10), ("1970-01-02", 86_400), ("1970-01-01T01:00:00+01:00", 0)],
 )
 def test_times_are_dates_or_ages(text, seconds):
-    assert moment(text, 1_000) == seconds * 1_000_000
+    assert parse_time(text, 1_000) == seconds * 1_000_000
 
 
 @pytest.mark.parametrize("text", ["yesterday", "1x", "-5m", "5", "2026-13-01", "٣d"])
 def test_other_times_are_refused(text):
     with pytest.raises(BadParams, match="Unknown time"):
-        moment(text, 1_000)
+        parse_time(text, 1_000)
 
 
 async def test_the_log_can_be_tailed_filtered_and_narrowed_to_errors(driver):

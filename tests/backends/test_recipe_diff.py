@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from doorward.backends import recipe_diff
+from doorward.commands import recipe_diff
 
 QUIET = json.dumps({"recipeId": "quiet", "displayName": "Quiet", "strategy": {}})
 

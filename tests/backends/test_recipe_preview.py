@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from doorward.model import Credential, Request
+from doorward.core.model import Credential, Request
 
 ID = "code-collaboration"
 

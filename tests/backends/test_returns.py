@@ -8,11 +8,11 @@ import json
 import pytest
 
 from conforming import conforms
-from doorward.commands import FAMILIES
-from doorward.facts import Effects
-from doorward.model import Credential, Request
-from doorward.registry import Registry
-from doorward.settings import Limits, Settings
+from doorward.commands.families import FAMILIES
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core.classification import Effects
+from doorward.core.model import Credential, Request
+from doorward.core.registry import Registry
 
 OWNER = Credential(owner=True)
 COMMANDS = list(Registry(FAMILIES))
@@ -40,7 +40,7 @@ async def ran(driver, command, /, *, room="den", **params):
 @pytest.fixture
 async def den(opened):
     """A house with a room where nothing is forbidden, and results that are cut early."""
-    async with opened(changes=Settings(limits=Limits(result_characters=200))) as driver:
+    async with opened(changes=Settings(limits=LimitSettings(result_characters=200))) as driver:
         await driver.owner("room/create", name="den", recipe="admin")
         yield driver
 
@@ -64,7 +64,7 @@ def test_a_shape_of_one_name_is_one_shape_in_all_commands():
 
 def test_no_command_changes_something_and_gives_nothing():
     for command in COMMANDS:
-        if command.facts.effects & Effects.WRITE and command.meant is None:
+        if command.facts.effects & Effects.WRITE and command.find_aliased is None:
             assert command.returns.get("required") or command.name in HAS_ANY_FIELDS
 
 

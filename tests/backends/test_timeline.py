@@ -8,11 +8,10 @@ from collections import Counter
 import msgspec
 import pytest
 
-from doorward.clock import iso
-from doorward.ids import new_id
-from doorward.ledger import keeper
-from doorward.record import from_row
-from doorward.store import ledger, ledger_counts
+from doorward.core.clock import to_iso
+from doorward.core.ids import new_id
+from doorward.store.ledger import counts, maintenance, queries
+from doorward.store.ledger.record import record_from_row
 
 DAY = 86_400
 _ENDS = [("done", "ok"), ("refused", "too_fast"), ("parked", "approval_needed"), ("failed", "broken")]
@@ -22,14 +21,14 @@ async def fill(driver, count: int, days: float, tenant: str = "local") -> list[d
     """Records of agents in rooms, spread over the days before now."""
     await driver.ask("room/list", by="", room="")
     store = driver.house.services.store
-    (row,) = await store.in_reader(lambda db: ledger.newest(db, 1))
+    (row,) = await store.in_reader(lambda db: queries.newest(db, 1))
     chance = random.Random(5)
     now = int(driver.clock.now() * 1_000_000)
     entries = []
     for number in range(count):
         status, code = chance.choice(_ENDS)
         whole = msgspec.structs.replace(
-            from_row(row).entry,
+            record_from_row(row).entry,
             at=now - int((count - number) / count * days * DAY * 1_000_000),
             call=new_id(),
             tenant=tenant,
@@ -57,12 +56,12 @@ async def timeline(driver, **params):
 @pytest.fixture
 async def counted(driver, monkeypatch):
     """A ledger of which all but the newest records are counted; gives the driver and all records."""
-    monkeypatch.setattr(ledger_counts, "NEWEST", 100)
-    monkeypatch.setattr(keeper, "_STRETCH", 250)
+    monkeypatch.setattr(counts, "NEWEST", 100)
+    monkeypatch.setattr(maintenance, "_STRETCH", 250)
     records = await fill(driver, 1_000, 20)
     await fill(driver, 50, 1, tenant="other")
     await driver.house.keeper.count()
-    assert await driver.house.services.store.in_reader(ledger_counts.counted) == 1_000
+    assert await driver.house.services.store.in_reader(counts.last_counted) == 1_000
     return driver, records
 
 
@@ -86,20 +85,20 @@ def fitting(records: list[dict], way: dict, since: float) -> list[dict]:
 async def test_the_chart_counts_what_the_records_say(counted):
     driver, records = counted
     for way in WAYS:
-        found = await timeline(driver, since="30d", until=iso(driver.clock.now()), **way)
+        found = await timeline(driver, since="30d", until=to_iso(driver.clock.now()), **way)
         ended = [one for one in fitting(records, way, 0) if one["phase"] != "start"]
         totals = Counter(one["status"] for one in ended)
         for status, n in found["totals"].items():
             assert n == totals[status] + 2 * (status == "done" and not way), way  # beside the calls that came first
         assert sum(n for item in found["items"] for n in item["counts"].values()) == sum(found["totals"].values())
         assert len(found["items"]) <= 200
-        assert found["seconds"] % ledger_counts.PERIOD == 0
+        assert found["seconds"] % counts.PERIOD == 0
 
 
 async def test_a_short_span_has_narrow_bars(counted):
     driver, records = counted
     now = driver.clock.now()
-    found = await timeline(driver, since="1h", until=iso(now), caller="agent-1")
+    found = await timeline(driver, since="1h", until=to_iso(now), caller="agent-1")
     assert found["seconds"] == 30
     begin = int(now - 3_600) // 30 * 30
     ended = [one for one in fitting(records, {"caller": "agent-1"}, begin) if one["phase"] != "start"]
@@ -127,7 +126,7 @@ async def test_a_page_of_records_misses_none_and_repeats_none(counted):
 async def test_a_page_of_a_span_of_time_is_whole_as_well(counted):
     driver, records = counted
     since, until = int(driver.clock.now()) - 12 * DAY, int(driver.clock.now()) - 11 * DAY
-    span = {"at": {"$gte": iso(since), "$lt": iso(until)}}
+    span = {"at": {"$gte": to_iso(since), "$lt": to_iso(until)}}
     page = await driver.owner("data/list", collection="audit", orderBy="-id", limit=200, filter=span)
     meant = [one for one in records if since <= one["at"] / 1e6 < until]
     assert [one["call"] for one in page.result["items"]] == [one["call"] for one in reversed(meant)]
@@ -136,13 +135,13 @@ async def test_a_page_of_a_span_of_time_is_whole_as_well(counted):
 async def test_what_is_moved_out_is_no_longer_counted(counted):
     driver, _ = counted
     await driver.house.keeper.rotate(500)
-    found = await timeline(driver, since="30d", until=iso(driver.clock.now()))
+    found = await timeline(driver, since="30d", until=to_iso(driver.clock.now()))
     left = await driver.house.services.store.read(
         "SELECT count(*) AS n FROM ledger WHERE tenant = 'local' AND phase != 'start' AND at < ?",
         (int(driver.clock.now() * 1e6),),
     )
     assert abs(sum(found["totals"].values()) - left[0]["n"]) < 20  # one period lies on both sides
-    assert found["oldest"] > iso(driver.clock.now() - 20 * DAY)
+    assert found["oldest"] > to_iso(driver.clock.now() - 20 * DAY)
 
 
 async def test_a_small_ledger_is_never_counted_apart(driver):
@@ -160,7 +159,7 @@ async def test_an_agent_sees_the_chart_of_its_room_only_with_a_token_for_it(coun
     driver, records = counted
     token = await driver.token("narrow", rooms=["general"])
     found = await driver.ask(
-        "audit/timeline", token=token, room="general", params={"since": "30d", "until": iso(driver.clock.now())}
+        "audit/timeline", token=token, room="general", params={"since": "30d", "until": to_iso(driver.clock.now())}
     )
     ended = [one for one in records if one["phase"] != "start" and one["room"] == "general"]
     assert sum(found.result["totals"].values()) == len(ended)

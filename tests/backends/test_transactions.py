@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from transaction_house import BIG_CHANGE, approved, furnish, listing, parked, script, shown, workspace
 
-from doorward import settings
-from doorward.executions.notices import Output
-from doorward.model import Credential, Request
+from doorward.config import settings
+from doorward.core.model import Credential, Request
+from doorward.gate.executions.notices import OutputNotice
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_the_result_names_what_changed(driver: Any) -> None:
 
 
 async def test_a_script_that_is_stopped_changes_nothing(opened: Any) -> None:
-    quick = settings.Settings(sandbox=settings.Sandbox(wall_seconds=0.5))
+    quick = settings.Settings(sandbox=settings.SandboxSettings(wall_seconds=0.5))
     async with opened(changes=quick) as driver:
         outcome = await script(driver, "echo half > half.txt; sleep 30")
         assert (outcome.status, outcome.code) == ("failed", "timed_out")
@@ -72,7 +72,9 @@ async def test_a_script_that_is_cancelled_changes_nothing(driver: Any) -> None:
         door="test",
         params={"command": "echo half > half.txt; echo ready; sleep 30"},
     )
-    running = driver.house.gate.handle(request, lambda notice: wrote.set() if isinstance(notice, Output) else None)
+    running = driver.house.gate.handle(
+        request, lambda notice: wrote.set() if isinstance(notice, OutputNotice) else None
+    )
     task = asyncio.create_task(running)
     await wrote.wait()
     task.cancel()
@@ -221,7 +223,7 @@ async def test_an_approved_effect_survives_a_restart(opened: Any) -> None:
 
 
 async def test_with_foreseeing_off_the_script_runs_when_it_is_approved(opened: Any) -> None:
-    plain = settings.Settings(approvals=settings.Approvals(foresee=False))
+    plain = settings.Settings(approvals=settings.ApprovalSettings(foresee=False))
     async with opened(changes=plain) as driver:
         ticket = await parked(driver, command="echo ran > ran.txt")
         assert (await shown(driver, ticket))["difference"] == ""
@@ -230,14 +232,14 @@ async def test_with_foreseeing_off_the_script_runs_when_it_is_approved(opened: A
 
 
 async def test_a_script_that_does_not_end_is_asked_about_without_its_effect(opened: Any) -> None:
-    quick = settings.Settings(sandbox=settings.Sandbox(wall_seconds=0.3))
+    quick = settings.Settings(sandbox=settings.SandboxSettings(wall_seconds=0.3))
     async with opened(changes=quick) as driver:
         ticket = await parked(driver, command="sleep 30")
         assert "not known" in (await shown(driver, ticket))["difference"]
 
 
 async def test_people_are_asked_soon_about_a_script_whose_effect_takes_long_to_work_out(opened: Any) -> None:
-    soon = settings.Settings(approvals=settings.Approvals(foresee_seconds=0.3))
+    soon = settings.Settings(approvals=settings.ApprovalSettings(foresee_seconds=0.3))
     async with opened(changes=soon) as driver:
         ticket = await parked(driver, command="sleep 30")
         assert "could not be previewed" in (await shown(driver, ticket))["difference"]

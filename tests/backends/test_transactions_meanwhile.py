@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from transaction_house import BIG_CHANGE, approved, end, furnish, listing, parked, script, workspace
 
-from doorward.backends import tree
-from doorward.errors import CommandFailed
-from doorward.executions.notices import Output
-from doorward.model import Credential, Request
+from doorward.commands import workspace_changes
+from doorward.core.errors import CommandFailed
+from doorward.core.model import Credential, Request
+from doorward.gate.executions.notices import OutputNotice
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,9 @@ async def test_what_others_change_while_a_program_runs_is_not_lost(driver: Any, 
         params={"command": f"{program}; trap 'exit 0' USR1; echo ready; while :; do sleep 0.02; done # {marker}"},
     )
     ready = asyncio.Event()
-    running = driver.house.gate.handle(request, lambda notice: ready.set() if isinstance(notice, Output) else None)
+    running = driver.house.gate.handle(
+        request, lambda notice: ready.set() if isinstance(notice, OutputNotice) else None
+    )
     task = asyncio.create_task(running)
     await ready.wait()
     await script(driver, meanwhile, live=True)
@@ -79,14 +81,14 @@ async def test_a_change_that_fails_in_the_middle_is_taken_back(driver: Any, monk
     folder = workspace(driver)
     furnish(folder)
     before = listing(folder)
-    put = tree.put
+    put = workspace_changes.restore
 
     def failing(root: int, path: str, state: Any) -> None:
         if path == "zebra" and state is not None:
             raise CommandFailed("Could not change 'zebra': the disk is full.")
         put(root, path, state)
 
-    monkeypatch.setattr(tree, "put", failing)
+    monkeypatch.setattr(workspace_changes, "restore", failing)
     outcome = await script(driver, f"{BIG_CHANGE}; echo z > zebra")
     assert (outcome.status, outcome.code) == ("failed", "command_failed")
     assert outcome.message.startswith("Nothing was changed: Could not change 'zebra'")

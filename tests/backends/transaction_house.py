@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from doorward.model import Outcome
+from doorward.core.model import Outcome
 
 
 def workspace(driver: Any) -> Path:

@@ -12,7 +12,7 @@ from bench.apart import descendants, peak, resident, run_apart
 from bench.sizes import Sizes
 
 from bench import bare, spawn
-from doorward.sandbox.profile import Profile
+from doorward.sandbox.program import SandboxProfile
 
 
 def test_without_bubblewrap_only_what_needs_it_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +27,7 @@ def test_a_bubblewrap_for_each_program_shows_it_the_workspace_and_not_the_machin
     workspace.mkdir()
     (workspace / "here").touch()
     looks = ("/bin/sh", "-c", f"test -e /workspace/here && ! test -e {tmp_path}")
-    with bare.wrapped(Profile(str(workspace)), looks) as once:
+    with bare.wrapped(SandboxProfile(str(workspace)), looks) as once:
         once()
         once()  # it can be run again
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from doorward.app import House
-from doorward.clock import Clock
-from doorward.model import Credential, Outcome, Request
+from doorward.core.clock import Clock
+from doorward.core.model import Credential, Outcome, Request
 
 FILES = {
     "drafts/old.md": "old\n",

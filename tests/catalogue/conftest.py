@@ -9,7 +9,7 @@ import pytest
 from catalogue_house import Shell, SteadyClock
 
 from doorward.app import open_house
-from doorward.home import Home
+from doorward.config.home import Home
 
 
 @pytest.fixture(scope="module")

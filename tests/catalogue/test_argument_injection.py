@@ -14,16 +14,16 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from doorward.backends.shell import CatalogueCommand, commands
-from doorward.catalogue.book import shipped
-from doorward.catalogue.entry import Entry, Parameter
-from doorward.catalogue.parse import parse
-from doorward.errors import BadParams
-from doorward.settings import Settings
+from doorward.commands.catalogue.entry import CatalogueEntry, CatalogueParameter
+from doorward.commands.catalogue.parser import parse_catalogue
+from doorward.commands.catalogue.watched_catalogue import shipped_catalogue
+from doorward.commands.programs import CatalogueCommand, build_commands
+from doorward.config.settings import Settings
+from doorward.core.errors import BadParams
 
 COMMANDS: dict[str, CatalogueCommand] = {
     command.entry.name: command
-    for command in commands(parse(shipped(), "commands.json"), Settings())[0]
+    for command in build_commands(parse_catalogue(shipped_catalogue(), "commands.json"), Settings())[0]
     if isinstance(command, CatalogueCommand)
 }
 PROGRAMS = {command.entry.program for command in COMMANDS.values()}
@@ -47,11 +47,11 @@ INTERPRETERS = [
 every_command = pytest.mark.parametrize("name", COMMANDS)
 
 
-def declared(entry: Entry) -> set[str]:
+def declared(entry: CatalogueEntry) -> set[str]:
     return {spelling for one in entry.options for spelling in (one.short, one.long) if spelling}
 
 
-def flags(entry: Entry) -> list[Parameter]:
+def flags(entry: CatalogueEntry) -> list[CatalogueParameter]:
     return [one for one in entry.options if one.type == "flag"]
 
 
@@ -61,7 +61,7 @@ def refused(command: CatalogueCommand, words: list[str]) -> str:
     return caught.value.message
 
 
-def around(entry: Entry, word: str) -> Iterator[list[str]]:
+def around(entry: CatalogueEntry, word: str) -> Iterator[list[str]]:
     """An option in all the places where it might slip through."""
     yield [word]
     yield [word, "x"]
@@ -72,7 +72,7 @@ def around(entry: Entry, word: str) -> Iterator[list[str]]:
         yield [word, flag.spelling]
 
 
-def foreign_words(argv: tuple[str, ...], entry: Entry) -> list[str]:
+def foreign_words(argv: tuple[str, ...], entry: CatalogueEntry) -> list[str]:
     """The words of an argv that begin with a dash where the program looks for options, and are not declared ones."""
     words = list(argv[1 + len(entry.prefix) :])
     by_spelling = {one.spelling: one for one in entry.options}

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from doorward.app import House, open_house
-from doorward.catalogue.book import ELSEWHERE, shipped
-from doorward.errors import Unusable
-from doorward.events import Event
-from doorward.home import Home
-from doorward.model import Credential, Outcome, Request
-from doorward.settings import Sandbox, Settings
-from doorward.settings import Shell as ShellSettings
+from doorward.commands.catalogue.watched_catalogue import FILE_VARIABLE, shipped_catalogue
+from doorward.config.home import Home
+from doorward.config.settings import SandboxSettings, Settings
+from doorward.config.settings import ShellSettings as ShellSettings
+from doorward.core.errors import Unusable
+from doorward.core.events import Event
+from doorward.core.model import Credential, Outcome, Request
 from waiting import PATIENCE
 
 HELLO = {"name": "hello", "program": "echo", "prefix": ["hello"], "summary": "Say hello."}
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_catalogue_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(ELSEWHERE, raising=False)
+    monkeypatch.delenv(FILE_VARIABLE, raising=False)
 
 
 async def ask(house: House, name: str, **params: Any) -> Outcome:
@@ -83,7 +83,7 @@ async def watching(house: House) -> AsyncIterator[Ear]:
 
 async def test_the_shipped_catalogue_is_installed_at_first_use(folder: Path) -> None:
     async with open_house(Home(folder)) as house:
-        assert (folder / "commands.json").read_bytes() == shipped()
+        assert (folder / "commands.json").read_bytes() == shipped_catalogue()
         assert {"ls", "git_status"} <= names(house)
         assert house.services.catalogue.problem == ""
 
@@ -160,7 +160,7 @@ async def test_the_environment_names_the_file_over_the_settings(
     changes = Settings(shell=ShellSettings(catalogue=str(configured)))
     async with open_house(Home(folder), changes=changes) as house:
         assert names(house) == {"hello"}
-    monkeypatch.setenv(ELSEWHERE, str(given))
+    monkeypatch.setenv(FILE_VARIABLE, str(given))
     async with open_house(Home(folder), changes=changes) as house:
         assert names(house) == {"bye"}
     assert not (folder / "commands.json").exists()
@@ -174,12 +174,12 @@ async def test_a_path_that_cannot_be_one_stops_the_start_with_a_sentence(folder:
 
 
 async def test_the_longest_time_there_is_leaves_the_catalogue_valid(folder: Path) -> None:
-    async with open_house(Home(folder), changes=Settings(sandbox=Sandbox(wall_seconds=86_400))) as house:
+    async with open_house(Home(folder), changes=Settings(sandbox=SandboxSettings(wall_seconds=86_400))) as house:
         assert house.services.catalogue.problem == ""
 
 
 async def test_a_program_that_does_not_end_is_stopped_and_shows_what_it_wrote(folder: Path) -> None:
-    async with open_house(Home(folder), changes=Settings(sandbox=Sandbox(wall_seconds=3))) as house:
+    async with open_house(Home(folder), changes=Settings(sandbox=SandboxSettings(wall_seconds=3))) as house:
         outcome = await ask(house, "bash", command="echo so far; while true; do :; done")
         assert (outcome.status, outcome.code) == ("failed", "timed_out")
         assert outcome.result["stdout"] == "so far\n"

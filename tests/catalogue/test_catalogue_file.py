@@ -7,20 +7,19 @@ from typing import Any
 
 import pytest
 
-from doorward.backends.shell import CatalogueCommand, commands
-from doorward.catalogue import derive
-from doorward.catalogue.book import shipped
-from doorward.catalogue.parse import BadCatalogue, parse
-from doorward.catalogue.schema import PUBLISHED
-from doorward.errors import BadParams
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.settings import Settings
+from doorward.commands.catalogue import parser
+from doorward.commands.catalogue.parser import PUBLISHED_SCHEMA, BadCatalogue, parse_catalogue
+from doorward.commands.catalogue.watched_catalogue import shipped_catalogue
+from doorward.commands.programs import CatalogueCommand, build_commands
+from doorward.config.settings import Settings
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.errors import BadParams
 from json_texts import FORBIDDEN
 
 
 def read(*entries: dict[str, Any], bare: bool = False) -> list[CatalogueCommand]:
     value: Any = list(entries) if bare else {"commands": list(entries)}
-    made, _ = commands(parse(json.dumps(value).encode(), "commands.json"), Settings())
+    made, _ = build_commands(parse_catalogue(json.dumps(value).encode(), "commands.json"), Settings())
     return [one for one in made if isinstance(one, CatalogueCommand)]
 
 
@@ -93,7 +92,7 @@ def test_an_entry_of_the_old_style_works(bare: bool) -> None:
     ],
 )
 def test_types_come_from_the_names_of_arguments(name: str, type_: str) -> None:
-    assert derive.type_of(name) == type_
+    assert parser.infer_type(name) == type_
 
 
 @pytest.mark.parametrize(
@@ -111,7 +110,7 @@ def test_types_come_from_the_names_of_arguments(name: str, type_: str) -> None:
     ],
 )
 def test_arguments_come_from_the_usage_line(usage: str, places: list[tuple[str, bool, bool]]) -> None:
-    assert [tuple(place) for place in derive.places(usage)] == places
+    assert [tuple(place) for place in parser.parse_usage(usage)] == places
 
 
 def test_what_an_entry_leaves_out_is_on_the_safe_side() -> None:
@@ -226,7 +225,7 @@ def test_explicit_fields_sharpen_what_is_derived() -> None:
 )
 def test_a_bad_entry_is_refused_with_file_field_and_reason(change: dict[str, Any], field: str, reason: str) -> None:
     with pytest.raises(BadCatalogue) as caught:
-        parse(json.dumps({"commands": [{"name": "x", "summary": "X.", **change}]}).encode(), "mine.json")
+        parse_catalogue(json.dumps({"commands": [{"name": "x", "summary": "X.", **change}]}).encode(), "mine.json")
     assert caught.value.field == field
     assert reason in caught.value.message
     assert caught.value.message.startswith("The catalogue mine.json is not valid at ")
@@ -248,14 +247,14 @@ def test_a_bad_entry_is_refused_with_file_field_and_reason(change: dict[str, Any
 )
 def test_a_bad_file_is_refused(text: bytes, reason: str) -> None:
     with pytest.raises(BadCatalogue, match=reason):
-        parse(text, "commands.json")
+        parse_catalogue(text, "commands.json")
 
 
 @pytest.mark.parametrize("forbidden", FORBIDDEN)
 def test_what_json_forbids_is_refused(forbidden: Any) -> None:
     text = forbidden if isinstance(forbidden, bytes) else str(forbidden).encode("utf-8", "surrogatepass")
     with pytest.raises(BadCatalogue):
-        parse(text, "commands.json")
+        parse_catalogue(text, "commands.json")
 
 
 def test_two_commands_of_one_name_are_refused() -> None:
@@ -276,7 +275,7 @@ def test_a_changed_definition_has_another_version() -> None:
 
 
 def test_the_shipped_catalogue_is_complete() -> None:
-    entries = parse(shipped(), "commands.json")
+    entries = parse_catalogue(shipped_catalogue(), "commands.json")
     assert len(entries) >= 45
     assert {"files", "text", "search", "system", "git"} <= {entry.category for entry in entries}
     assert all(entry.tier is Tier.CODE for entry in entries)
@@ -304,6 +303,6 @@ def test_arguments_and_parameters_by_name_are_not_mixed() -> None:
 
 def test_every_field_of_the_schema_has_a_sentence() -> None:
     for part in ("command", "option", "argument"):
-        for name, spec in PUBLISHED["$defs"][part]["properties"].items():
-            described = spec if "description" in spec else PUBLISHED["$defs"][spec["$ref"].rpartition("/")[2]]
+        for name, spec in PUBLISHED_SCHEMA["$defs"][part]["properties"].items():
+            described = spec if "description" in spec else PUBLISHED_SCHEMA["$defs"][spec["$ref"].rpartition("/")[2]]
             assert described["description"].endswith("."), name

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from doorward.backends.shell import CatalogueCommand, commands
-from doorward.catalogue.parse import parse
-from doorward.catalogue.schema import PUBLISHED
-from doorward.settings import Settings
+from doorward.commands.catalogue.parser import PUBLISHED_SCHEMA, parse_catalogue
+from doorward.commands.programs import CatalogueCommand, build_commands
+from doorward.config.settings import Settings
 from doorward_process import Doorward
 
 PAGE = (Path(__file__).parents[2] / "docs" / "CATALOGUE.md").read_text()
@@ -21,11 +20,11 @@ SHOWN = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize("shown", SHOWN, ids=range(len(SHOWN)))
 def test_every_shown_catalogue_is_valid(shown: str) -> None:
-    commands(parse(shown.encode(), "commands.json"), Settings())
+    build_commands(parse_catalogue(shown.encode(), "commands.json"), Settings())
 
 
 def test_what_the_page_says_is_derived_is_so() -> None:
-    (top_lines,), _ = commands(parse(SHOWN[1].encode(), "commands.json"), Settings())
+    (top_lines,), _ = build_commands(parse_catalogue(SHOWN[1].encode(), "commands.json"), Settings())
     assert isinstance(top_lines, CatalogueCommand)
     assert top_lines.task({"arguments": ["-n", "3", "a"]}).argv == ("head", "-n", "3", "a")
     assert top_lines.schema["properties"]["n"]["type"] == "integer"
@@ -34,7 +33,7 @@ def test_what_the_page_says_is_derived_is_so() -> None:
 @pytest.mark.parametrize("part", ["command", "option", "argument"])
 def test_every_field_of_the_schema_is_on_the_page(part: str) -> None:
     section = PAGE.partition(f"## Fields of a{'n' if part != 'command' else ''} {part}\n")[2].partition("\n## ")[0]
-    fields: dict[str, Any] = PUBLISHED["$defs"][part]["properties"]
+    fields: dict[str, Any] = PUBLISHED_SCHEMA["$defs"][part]["properties"]
     rows = "".join(line for line in section.splitlines() if line.startswith("| `"))
     assert [name for name in fields if f"`{name}`" not in rows] == []
 

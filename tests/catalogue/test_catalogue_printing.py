@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from doorward.catalogue import printing
-from doorward.catalogue.printing import Unprinted, printed
+from doorward.commands.catalogue import watched_catalogue
+from doorward.commands.catalogue.watched_catalogue import CataloguePrintError, print_catalogue
 
 ENTRY = {"name": "greet", "summary": "Say hello.", "program": "echo", "prefix": ["hello"]}
 
@@ -30,20 +30,20 @@ def python(code: str) -> str:
     ],
 )
 def test_what_cannot_be_had_is_said(command: str, wrong: str) -> None:
-    with pytest.raises(Unprinted, match=wrong):
-        printed(command, 1_000)
+    with pytest.raises(CataloguePrintError, match=wrong):
+        print_catalogue(command, 1_000)
 
 
 def test_a_program_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(printing, "_SECONDS", 0.2)
-    with pytest.raises(Unprinted, match="did not end within"):
-        printed(python("import time; time.sleep(60)"), 1_000)
+    monkeypatch.setattr(watched_catalogue, "_PRINT_SECONDS", 0.2)
+    with pytest.raises(CataloguePrintError, match="did not end within"):
+        print_catalogue(python("import time; time.sleep(60)"), 1_000)
 
 
 def test_no_shell_reads_it_and_it_sees_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     code = "import os, sys; print(sys.argv[1:], 'OPENAI_API_KEY' in os.environ)"
-    assert printed(f"{python(code)} '$HOME; ls'", 1_000) == b"['$HOME; ls'] False\n"
+    assert print_catalogue(f"{python(code)} '$HOME; ls'", 1_000) == b"['$HOME; ls'] False\n"
 
 
 async def test_the_house_takes_its_programs_from_what_is_printed(

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from doorward.backends.shell.bash import command as bash
-from doorward.backends.shell.destructive import reason
-from doorward.errors import BadParams
+from doorward.commands.programs.bash import command as bash
+from doorward.commands.programs.destructive_scripts import explain_refusal
+from doorward.core.errors import BadParams
 
 ROOT = [
     "rm -rf /",
@@ -281,32 +281,32 @@ FINE = [
 
 @pytest.mark.parametrize("script", ROOT)
 def test_removing_the_system_is_refused(script: str) -> None:
-    assert "remove" in reason(script) or "protect the root folder" in reason(script)
+    assert "remove" in explain_refusal(script) or "protect the root folder" in explain_refusal(script)
 
 
 @pytest.mark.parametrize("script", DEVICES)
 def test_writing_to_a_disk_device_is_refused(script: str) -> None:
-    assert reason(script) == "writes to a disk device"
+    assert explain_refusal(script) == "writes to a disk device"
 
 
 @pytest.mark.parametrize("script", DOWNLOADS)
 def test_running_a_download_is_refused(script: str) -> None:
-    assert reason(script) == "runs a download as a script, unread"
+    assert explain_refusal(script) == "runs a download as a script, unread"
 
 
 @pytest.mark.parametrize("script", RIGHTS)
 def test_giving_everybody_every_right_is_refused(script: str) -> None:
-    assert "chmod 777" in reason(script)
+    assert "chmod 777" in explain_refusal(script)
 
 
 @pytest.mark.parametrize("script", PROTECTED)
 def test_writing_under_etc_or_sys_is_refused(script: str) -> None:
-    assert reason(script).startswith("writes under /")
+    assert explain_refusal(script).startswith("writes under /")
 
 
 @pytest.mark.parametrize("script", FINE)
 def test_what_only_looks_like_it_passes(script: str) -> None:
-    assert reason(script) == ""
+    assert explain_refusal(script) == ""
     bash.check({"command": script})
 
 
@@ -358,9 +358,9 @@ def test_a_script_is_at_most_100000_bytes_and_holds_no_nul() -> None:
 def test_no_script_takes_long_to_look_at(piece: str) -> None:
     """It is looked at in between other people's requests."""
     begun = time.process_time()
-    reason((piece * 100_000)[:100_000])
+    explain_refusal((piece * 100_000)[:100_000])
     assert time.process_time() - begun < 1
 
 
 def test_an_ordinary_long_script_passes() -> None:
-    assert reason("\n".join(f"echo $(date) line {number} > out/{number}.txt" for number in range(1_000))) == ""
+    assert explain_refusal("\n".join(f"echo $(date) line {number} > out/{number}.txt" for number in range(1_000))) == ""

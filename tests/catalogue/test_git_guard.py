@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from catalogue_house import Shell
 
-from doorward.backends.shell import gitconfig
+from doorward.commands.programs import git
 
 HARMLESS = b"""\
 [core]
@@ -109,10 +109,10 @@ async def test_the_configuration_of_a_worktree_is_looked_at_too(shell: Shell) ->
 
 
 def test_ordinary_configurations_are_harmless() -> None:
-    assert all(gitconfig.is_harmless(key) for key in gitconfig.keys(HARMLESS))
-    assert "remote.origin.url" in list(gitconfig.keys(HARMLESS))
+    assert all(git.is_harmless(key) for key in git.parse_keys(HARMLESS))
+    assert "remote.origin.url" in list(git.parse_keys(HARMLESS))
     windows = b"\xef\xbb\xbf" + HARMLESS.replace(b"\n", b"\r\n")
-    assert list(gitconfig.keys(windows)) == list(gitconfig.keys(HARMLESS))
+    assert list(git.parse_keys(windows)) == list(git.parse_keys(HARMLESS))
 
 
 def test_every_key_that_git_reads_is_seen() -> None:
@@ -125,13 +125,13 @@ def test_every_key_that_git_reads_is_seen() -> None:
             capture_output=True,
             check=True,
         )
-        assert list(gitconfig.keys(given)) == [key for key in told.stdout.decode().split("\x00") if key]
+        assert list(git.parse_keys(given)) == [key for key in told.stdout.decode().split("\x00") if key]
 
 
 async def test_what_a_fresh_repository_has_is_harmless(shell: Shell) -> None:
     assert (await shell.ask("git_init", ["fresh"])).status == "done"
     config = (shell.workspace / "fresh/.git/config").read_bytes()
-    assert all(gitconfig.is_harmless(key) for key in gitconfig.keys(config))
+    assert all(git.is_harmless(key) for key in git.parse_keys(config))
     assert (await shell.ask("git_status", {"folder": "fresh"})).status == "done"
     assert not (shell.workspace / "fresh/.git/hooks").exists()
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pytest
 from catalogue_house import FILES, Shell
 
-from doorward.catalogue.book import shipped
-from doorward.catalogue.parse import parse
+from doorward.commands.catalogue.parser import parse_catalogue
+from doorward.commands.catalogue.watched_catalogue import shipped_catalogue
 
-ENTRIES = {entry.name: entry for entry in parse(shipped(), "commands.json")}
+ENTRIES = {entry.name: entry for entry in parse_catalogue(shipped_catalogue(), "commands.json")}
 ANY = re.compile(r"(?s).+")
 NONE = ""
 

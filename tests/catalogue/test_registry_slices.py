@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from doorward.backends.shell import commands
-from doorward.catalogue.parse import parse
-from doorward.command import Command
-from doorward.commands import ALIASES, FAMILIES
-from doorward.errors import UnknownCommand
-from doorward.registry import Registry
-from doorward.settings import Settings
+from doorward.commands.catalogue.parser import parse_catalogue
+from doorward.commands.families import ALIASES, FAMILIES
+from doorward.commands.programs import build_commands
+from doorward.config.settings import Settings
+from doorward.core.command import Command
+from doorward.core.errors import UnknownCommand
+from doorward.core.registry import Registry
 
 
 def made(*entries: dict[str, Any]) -> tuple[list[Command], dict[str, str]]:
     whole = [{"summary": "X.", **entry} for entry in entries]
-    return commands(parse(json.dumps(whole).encode(), "commands.json"), Settings())
+    return build_commands(parse_catalogue(json.dumps(whole).encode(), "commands.json"), Settings())
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from catalogue_house import Shell
 
-from doorward.backends.shell import CatalogueCommand
-from doorward.commands import ALIASES
-from doorward.model import Credential, Outcome, Request
+from doorward.commands.families import ALIASES
+from doorward.commands.programs import CatalogueCommand
+from doorward.core.model import Credential, Outcome, Request
 
 SECRET = "hunter2-hunter2-hunter2"
 
@@ -144,10 +144,10 @@ async def test_every_shipped_command_that_writes_needs_approval_in_code_collabor
     assert policy is not None
     written = [one for one in shell.house.services.registry if isinstance(one, CatalogueCommand) and not one.reads_only]
     assert len(written) >= 15
-    assert [one.name for one in written if policy.approval(one) is None] == []
-    assert [one.name for one in written if not policy.rule(one).allowed] == []
+    assert [one.name for one in written if policy.approval_terms(one) is None] == []
+    assert [one.name for one in written if not policy.rule_on(one).allowed] == []
     reads = [one for one in shell.house.services.registry if isinstance(one, CatalogueCommand) and one.reads_only]
-    assert [one.name for one in reads if policy.approval(one) is not None] == []
+    assert [one.name for one in reads if policy.approval_terms(one) is not None] == []
     parked = await as_agent(shell, "shell/rm", paths=["list.txt"])
     assert parked.status == "parked"
     assert (await as_agent(shell, "ls", paths=["src"])).status == "done"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from doorward.upstream.ourselves import TOKEN
+from doorward.upstream.client_files import TOKEN_VARIABLE
 from doorward_process import BIN, Doorward
 
 
@@ -27,7 +27,7 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
-    for name in (TOKEN, "DOORWARD_HOME", "XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+    for name in (TOKEN_VARIABLE, "DOORWARD_HOME", "XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(sys, "argv", [str(BIN / "doorward")])

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from doorward.cli.chat_room import Chat
-from doorward.cli.chat_way import Happened
-from doorward.clock import iso
-from doorward.model import Outcome
+from doorward.cli.chat_room import RoomChat
+from doorward.cli.chat_transport import RoomEvent
+from doorward.core.clock import to_iso
+from doorward.core.model import Outcome
 
 LATER, EARLIER = 60.0, -1.0
 
@@ -27,7 +27,7 @@ class House:
                 "room": "general",
                 "command": "file/write",
                 "state": "pending",
-                "expiresAt": iso(time.time() + seconds),
+                "expiresAt": to_iso(time.time() + seconds),
             }
             for id, seconds in waiting.items()
         ]
@@ -67,10 +67,10 @@ class Keys:
 
 async def typed(house: House, line: str, *, people: bool = True) -> tuple[str, dict[str, Any]]:
     """What is asked for when somebody types this in a room where these things wait."""
-    chat = Chat(house, "general", people=people)  # type: ignore[arg-type]
+    chat = RoomChat(house, "general", people=people)  # type: ignore[arg-type]
     await chat.begin(0)
-    await chat._take(Happened("room-ready", {}, ""))
-    await chat.talk(Keys(line))
+    await chat._handle_stream_event(RoomEvent("room-ready", {}, ""))
+    await chat.handle_input(Keys(line))
     return house.asked[-1]
 
 
@@ -114,8 +114,8 @@ class Saying(House):
 
 @pytest.mark.parametrize(("status", "code"), [("refused", 3), ("failed", 1), ("done", 0)])
 async def test_what_could_not_be_said_gives_the_exit_code(status: str, code: int) -> None:
-    chat = Chat(Saying(status), "general", people=False)  # type: ignore[arg-type]
-    await chat._entered("hello")
+    chat = RoomChat(Saying(status), "general", people=False)  # type: ignore[arg-type]
+    await chat._handle_line("hello")
     assert chat.code == code
 
 
@@ -126,23 +126,23 @@ async def test_why_a_word_decided_nothing_is_told(capsys: pytest.CaptureFixture[
 
 async def test_what_a_person_saw_is_marked_as_read_once_for_all_of_it() -> None:
     house = House()
-    chat = Chat(house, "general", people=True)  # type: ignore[arg-type]
+    chat = RoomChat(house, "general", people=True)  # type: ignore[arg-type]
     for position in (4, 5):
-        message = {"id": f"m{position}", "sender": "anna", "kind": "human", "text": "hi", "at": iso(0)}
-        await chat._take(Happened("room-message", {**message, "position": position}, ""))
+        message = {"id": f"m{position}", "sender": "anna", "kind": "human", "text": "hi", "at": to_iso(0)}
+        await chat._handle_stream_event(RoomEvent("room-message", {**message, "position": position}, ""))
     await chat.leave()
     assert house.asked == [("room/mark", {"name": "general", "position": 5})]
 
 
 async def test_who_sits_here_is_not_told_that_they_type() -> None:
-    chat = Chat(House(), "general", people=True)  # type: ignore[arg-type]
+    chat = RoomChat(House(), "general", people=True)  # type: ignore[arg-type]
     for member in ("owner", "anna"):
-        await chat._take(Happened("room-typing", {"member": member}, ""))
+        await chat._handle_stream_event(RoomEvent("room-typing", {"member": member}, ""))
     assert chat.status() == "anna is typing"
 
 
 async def test_of_a_room_that_is_archived_it_is_said_before_anybody_writes(capsys: pytest.CaptureFixture[str]) -> None:
     house = House()
     house.archived = True
-    await Chat(house, "general", people=True).begin(0)  # type: ignore[arg-type]
+    await RoomChat(house, "general", people=True).begin(0)  # type: ignore[arg-type]
     assert "You are in general (recipe casual-chat). It is archived: you can read it" in capsys.readouterr().out

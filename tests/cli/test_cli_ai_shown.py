@@ -7,19 +7,19 @@ from typing import Any
 import click
 import pytest
 
-from doorward.cli import client
-from doorward.cli.ai import _decided
-from doorward.cli.ai_shown import Thinking, approval, called, waiting
-from doorward.doors.local import Ask
-from doorward.executions.notices import Output, Started, Step
-from doorward.model import Outcome
+from doorward.cli import local_client
+from doorward.cli.ai import _ask_for_decision
+from doorward.cli.ai_view import KeeperView, find_pending_ticket, format_approval, format_call
+from doorward.core.model import Outcome
+from doorward.doors.terminal.messages import TerminalRequest
+from doorward.gate.executions.notices import OutputNotice, StartedNotice, StepNotice
 
 COUNT = {"name": "run_command", "input": {"command": "data/count", "params": {"collection": "rooms"}}}
 
 
-def at_a_terminal() -> Thinking:
-    thinking = Thinking(as_json=False)
-    thinking.shows = thinking.draws = True
+def at_a_terminal() -> KeeperView:
+    thinking = KeeperView(as_json=False)
+    thinking.shows_output = thinking.draws_progress = True
     return thinking
 
 
@@ -27,10 +27,10 @@ def answer(response: str = "There is 1 room.", **more: Any) -> dict[str, Any]:
     return {"success": True, "response": response, "toolCalls": [], "ended": "answered", "notes": [], **more}
 
 
-def told(thinking: Thinking, *steps: tuple[str, dict[str, Any]]) -> Thinking:
-    thinking.notice(Started("e1", "agent/ask"))
+def told(thinking: KeeperView, *steps: tuple[str, dict[str, Any]]) -> KeeperView:
+    thinking.handle_notice(StartedNotice("e1", "agent/ask"))
     for kind, data in steps:
-        thinking.notice(Step(kind, data))
+        thinking.handle_notice(StepNotice(kind, data))
     return thinking
 
 
@@ -46,9 +46,9 @@ WHOLE = (
 
 
 def test_in_a_pipe_the_answer_stands_alone_and_the_rest_is_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
-    thinking = told(Thinking(as_json=False), *WHOLE)
-    thinking.notice(Output("stdout", "what a program inside wrote"))
-    thinking.notice(Step("note", {"text": "The model house stood in."}))
+    thinking = told(KeeperView(as_json=False), *WHOLE)
+    thinking.handle_notice(OutputNotice("stdout", "what a program inside wrote"))
+    thinking.handle_notice(StepNotice("note", {"text": "The model house stood in."}))
     thinking.finish(answer(notes=["The model house stood in.", "It was late."]))
     out, err = capsys.readouterr()
     assert out == "There is 1 room.\n"
@@ -93,10 +93,10 @@ def test_whoever_leaves_the_question_open_is_told_that_it_waits_on(
 
     shown = {"id": "t1", "command": "file/delete", "shown": "file/delete {}", "cannotDecide": ""}
     done = Outcome(status="done", code="ok", message="", call="", command="approval/show", result=shown)
-    monkeypatch.setattr(client, "run", lambda _: done)
+    monkeypatch.setattr(local_client, "run", lambda _: done)
     monkeypatch.setattr("click.confirm", left)
     with pytest.raises(click.Abort):
-        _decided(Ask(command="agent/ask"), done, "t1")
+        _ask_for_decision(TerminalRequest(command="agent/ask"), done, "t1")
     assert "To decide later: doorward approvals approve t1" in capsys.readouterr().err
 
 
@@ -106,13 +106,13 @@ def test_an_answer_that_differs_from_what_was_written_is_shown_too(capsys: pytes
 
 
 def test_with_json_nothing_is_told_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
-    told(Thinking(as_json=True), *WHOLE)
+    told(KeeperView(as_json=True), *WHOLE)
     assert capsys.readouterr() == ("", "")
 
 
 def test_what_failed_says_why_and_hides_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     refused = {"name": "read_file", "input": {"path": "a\x1b[2J"}, "status": "refused", "output": "no\nway\x07"}
-    told(Thinking(as_json=False), ("tool_finished", refused), ("note", {"text": "over\x1b[1A"})).finish(
+    told(KeeperView(as_json=False), ("tool_finished", refused), ("note", {"text": "over\x1b[1A"})).finish(
         answer("", success=False, error="It may not\x9b.")
     )
     lines = click.unstyle(capsys.readouterr().err).splitlines()
@@ -125,7 +125,7 @@ def test_what_failed_says_why_and_hides_nothing(capsys: pytest.CaptureFixture[st
 
 
 def test_a_call_whose_end_is_never_told_is_shown_as_begun(capsys: pytest.CaptureFixture[str]) -> None:
-    told(Thinking(as_json=False), ("tool_started", COUNT)).finish(answer())
+    told(KeeperView(as_json=False), ("tool_started", COUNT)).finish(answer())
     assert "data/count --collection=rooms  started" in click.unstyle(capsys.readouterr().err)
 
 
@@ -142,21 +142,21 @@ def test_a_call_whose_end_is_never_told_is_shown_as_begun(capsys: pytest.Capture
     ],
 )
 def test_a_call_is_shown_as_it_would_be_typed(call: dict[str, Any], line: str) -> None:
-    assert called(call) == line
+    assert format_call(call) == line
 
 
 def test_what_waits_is_the_last_call_with_a_ticket() -> None:
     calls = [{"name": "run_command"}, {"name": "run_command", "ticket": "t1"}]
-    assert waiting(answer(ended="waiting", toolCalls=calls)) == "t1"
-    assert waiting(answer(ended="answered", toolCalls=calls)) == ""
-    assert waiting(answer(ended="waiting")) == ""
-    assert waiting(answer(ended="waiting"), given="t0") == "t0"
-    assert waiting(answer(ended="not_approved"), given="t0") == ""
+    assert find_pending_ticket(answer(ended="waiting", toolCalls=calls)) == "t1"
+    assert find_pending_ticket(answer(ended="answered", toolCalls=calls)) == ""
+    assert find_pending_ticket(answer(ended="waiting")) == ""
+    assert find_pending_ticket(answer(ended="waiting"), given="t0") == "t0"
+    assert find_pending_ticket(answer(ended="not_approved"), given="t0") == ""
 
 
 def test_an_approval_shows_exactly_what_would_run_and_change() -> None:
     detail = {"command": "file/write", "shown": "file/write {}\n", "difference": "+a\n-b\x1b\n", "why": "Because."}
-    assert [click.unstyle(line) for line in approval(detail)] == [
+    assert [click.unstyle(line) for line in format_approval(detail)] == [
         "file/write is waiting for your approval. It would run exactly:",
         "  file/write {}",
         "It would change:",
@@ -164,7 +164,7 @@ def test_an_approval_shows_exactly_what_would_run_and_change() -> None:
         "  -b\\u001b",
         "Because.",
     ]
-    other = approval({"id": "t1", "command": "x", "shown": "x", "cannotDecide": "You may not."})
+    other = format_approval({"id": "t1", "command": "x", "shown": "x", "cannotDecide": "You may not."})
     assert other[0] == "x is waiting for another person's approval. It would run exactly:"
     assert other[2:] == ["You may not.", "Someone who may decide runs: doorward approvals approve t1"]
-    assert approval({"command": "mcp/a/b", "shown": "x", "difference": "says"})[2] == "About this tool:"
+    assert format_approval({"command": "mcp/a/b", "shown": "x", "difference": "says"})[2] == "About this tool:"

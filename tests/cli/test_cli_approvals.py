@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from doorward.cli.questions import about
+from doorward.cli.approvals import describe_field
 from doorward_process import Doorward, Ended
 from waiting import PATIENCE
 
@@ -160,8 +160,8 @@ class TestOnATerminal:
 
 def test_a_field_to_fill_in_says_what_goes_into_it() -> None:
     size = {"title": "Size", "type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l"}]}
-    assert about(size, True) == "Size; one of s (Small), l; required"
+    assert describe_field(size, True) == "Size; one of s (Small), l; required"
     plain = {"description": "Your\u202e age", "type": "integer", "default": 7}
-    assert about(plain, False) == "Your\\u202e age; integer; optional; default 7"
+    assert describe_field(plain, False) == "Your\\u202e age; integer; optional; default 7"
     many = {"type": "array", "items": {"enum": ["a", "b"]}}
-    assert about(many, False) == "a list of a, b, as JSON; optional"
+    assert describe_field(many, False) == "a list of a, b, as JSON; optional"

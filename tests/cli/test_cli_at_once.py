@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from doorward.cli import client
+from doorward.cli import local_client
 from doorward.cli.main import main
-from doorward.home import Home, Lock
+from doorward.config.home import Home, HomeLock
 from doorward_process import Doorward
 from waiting import PATIENCE
 
@@ -38,11 +38,11 @@ def test_a_home_that_stays_locked_names_the_holder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home = Home(tmp_path / "home")
-    home.make()
+    home.create()
     monkeypatch.setenv("DOORWARD_HOME", str(home.path))
     monkeypatch.setattr(sys, "argv", ["doorward", "run", "data/list", "--collection=rooms"])
-    monkeypatch.setattr(client, "_PATIENCE", 0.1)
-    with Lock(home) as lock:
+    monkeypatch.setattr(local_client, "_PATIENCE", 0.1)
+    with HomeLock(home) as lock:
         assert lock.take()
         with pytest.raises(SystemExit) as ended:
             main()

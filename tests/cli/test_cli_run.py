@@ -113,7 +113,7 @@ class TestOutput:
 
     def test_the_first_use_says_what_it_made_and_only_then(self, doorward: Doorward) -> None:
         first, second = (doorward("run", "data/count", f"--collection={name}") for name in ("rooms", "users"))
-        assert first.err.startswith(f"Created the home folder:\n  home folder   {doorward.home}\n")
+        assert first.err.startswith(f"Created the home folder:\n  home folder   {doorward.config.home}\n")
         assert second.err == ""
         assert first.json["result"] == {"count": 1}
 
@@ -140,7 +140,7 @@ class TestExitCodes:
         doorward.home.write_text("a file is in the way")
         ended = doorward("run", "data/list", "--collection=rooms")
         assert ended.code == 5
-        assert ended.err.startswith(f"unusable: The home folder {doorward.home} cannot be created: ")
+        assert ended.err.startswith(f"unusable: The home folder {doorward.config.home} cannot be created: ")
 
     def test_5_when_a_setting_is_unknown(self, doorward: Doorward) -> None:
         doorward.home.mkdir(mode=0o700)

@@ -11,14 +11,14 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from doorward.cli.shell_completing import Completing
-from doorward.cli.shell_console import Console
-from doorward.cli.shell_known import Known
-from doorward.cli.shell_screen import Screen
-from doorward.cli.shell_talk import script
-from doorward.cli.shell_way import ShellWay
-from doorward.errors import NotFound
-from doorward.home import Home
+from doorward.cli.shell_console import ShellConsole
+from doorward.cli.shell_loop import run_script
+from doorward.cli.shell_names import NameCache
+from doorward.cli.shell_prompt import ShellCompleter
+from doorward.cli.shell_transport import ShellTransport
+from doorward.cli.shell_view import ScriptView
+from doorward.config.home import Home
+from doorward.core.errors import NotFound
 from doorward_process import Doorward, Server
 
 
@@ -52,10 +52,10 @@ class Somebody:
 
 
 @pytest.fixture
-def console(server: Server, shared: Doorward) -> Callable[..., Console]:
-    def made(person: Somebody | None, room: str = "") -> Console:
-        way = ShellWay(Home(shared.home), lambda: None, room)
-        return Console(way, Known(way), person)
+def console(server: Server, shared: Doorward) -> Callable[..., ShellConsole]:
+    def made(person: Somebody | None, room: str = "") -> ShellConsole:
+        way = ShellTransport(Home(shared.home), lambda: None, room)
+        return ShellConsole(way, NameCache(way), person)
 
     return made
 
@@ -137,43 +137,43 @@ async def test_lines_that_never_end_or_are_no_text_end_a_script(
     server: Server, shared: Doorward, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("DOORWARD_HOME", str(shared.home))
-    assert await script("", "", ["echo one", 'echo "', *["a" * 1_000] * 100, "echo two"]) == 2
+    assert await run_script("", "", ["echo one", 'echo "', *["a" * 1_000] * 100, "echo two"]) == 2
     out, err = capsys.readouterr()
     assert (out, "The command that starts in line 2 has more than 65,536 characters" in err) == ("one\n", True)
-    assert await script("", "", ["\ufeffecho one", "echo \udce9", "echo two"]) == 2
+    assert await run_script("", "", ["\ufeffecho one", "echo \udce9", "echo two"]) == 2
     out, err = capsys.readouterr()
     assert (out, "Line 2 is not UTF-8 text" in err) == ("one\n", True)
 
 
 async def test_output_that_nobody_reads_any_more_is_no_defect(
-    console: Callable[..., Console], monkeypatch: pytest.MonkeyPatch
+    console: Callable[..., ShellConsole], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def closed(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(Screen, "_put", closed)
+    monkeypatch.setattr(ScriptView, "_put", closed)
     with pytest.raises(BrokenPipeError):
-        await console(None).enter("echo one")
+        await console(None).run_line("echo one")
 
 
 async def test_the_last_exit_code_is_that_of_the_prompt(
-    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = console(Somebody("n"))
     for line, code in [("false", 1), ("echo 'a", 2), ("fg", 2), ("resume nothing", 126), (f"echo {'a' * 70_000}", 2)]:
-        await shell.enter(line)
+        await shell.run_line(line)
         assert shell.status == code, line
         capsys.readouterr()
-        await shell.enter("echo $?")
+        await shell.run_line("echo $?")
         assert capsys.readouterr().out == f"{code}\n", line
 
 
 async def test_what_is_typed_behind_a_blank_is_not_in_the_history_of_its_session(
-    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = console(Somebody())
     for line in (" echo hidden", " echo 'hidden", "echo seen", "history"):
-        await shell.enter(line)
+        await shell.run_line(line)
     assert capsys.readouterr().out.splitlines()[-2:] == ["    1  echo seen", "    2  history"]
 
 
@@ -188,75 +188,75 @@ async def test_ctrl_c_ends_a_script_that_waits_for_its_next_line(
         waits.set()
         await asyncio.Event().wait()
 
-    running = asyncio.ensure_future(script("", "", lines()))
+    running = asyncio.ensure_future(run_script("", "", lines()))
     await waits.wait()
     signal.raise_signal(signal.SIGINT)
     assert (await running, capsys.readouterr().out) == (130, "one\n")
 
 
 async def test_a_line_that_is_called_back_is_shown_before_it_runs(
-    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     earlier = ["echo one", "!echo two"]
     shell = console(Somebody(earlier=earlier))
-    await shell.enter("!echo two")
+    await shell.run_line("!echo two")
     assert earlier[-1] == "echo one two"
     assert capsys.readouterr().out == "echo one two\none two\n"
-    await shell.enter("!1 three")
+    await shell.run_line("!1 three")
     assert capsys.readouterr().out == "echo one two three\none two three\n"
-    await shell.enter("!9")
+    await shell.run_line("!9")
     assert (shell.status, "There is no line 9" in capsys.readouterr().err) == (2, True)
 
 
 async def test_jobs_go_on_behind_the_prompt_until_somebody_looks(
-    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = console(Somebody("n", "y"))
-    await shell.enter("jobs")
-    await shell.enter("echo first &")
-    await shell.enter("sleep 60 &")
+    await shell.run_line("jobs")
+    await shell.run_line("echo first &")
+    await shell.run_line("sleep 60 &")
     out, err = capsys.readouterr()
     assert (out, click.unstyle(err)) == ("", "[1] echo first\n[2] sleep 60\n")
-    await shell.enter("fg %1")
+    await shell.run_line("fg %1")
     assert capsys.readouterr().out == "echo first\nfirst\n"
-    await shell.enter("exit")
+    await shell.run_line("exit")
     assert not shell.leaving
     assert "[2] running  sleep 60" in capsys.readouterr().out
-    await shell.enter("kill %2")
-    shell.control.tell_of_ends()
+    await shell.run_line("kill %2")
+    shell.control.report_ended_jobs()
     assert "[2] stopped  sleep 60" in capsys.readouterr().err
-    await shell.enter("fg %2")
+    await shell.run_line("fg %2")
     out, err = capsys.readouterr()
     assert (shell.status, out, click.unstyle(err)) == (130, "sleep 60\n", "Stopped.\n")
-    await shell.enter("fg %7")
+    await shell.run_line("fg %7")
     assert (shell.status, "no background jobs" in capsys.readouterr().err) == (2, True)
-    await shell.enter("exit 4")
+    await shell.run_line("exit 4")
     assert (shell.leaving, shell.status) == (True, 4)
 
 
 async def test_what_runs_can_be_put_behind_and_stopped_with_keys(
-    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = console(Somebody())
-    running = asyncio.ensure_future(shell.enter("sleep 60"))
-    await shell.control.fronted.wait()
+    running = asyncio.ensure_future(shell.run_line("sleep 60"))
+    await shell.control.has_foreground.wait()
     shell.control.suspend()
     await running
     assert (shell.status, click.unstyle(capsys.readouterr().err)) == (0, "[1] sleep 60\n")
-    again = asyncio.ensure_future(shell.enter("fg"))
-    await shell.control.fronted.wait()
+    again = asyncio.ensure_future(shell.run_line("fg"))
+    await shell.control.has_foreground.wait()
     shell.control.interrupt()
     await again
     assert shell.status == 130
-    once = asyncio.ensure_future(shell.enter("seq 2; sleep 0.2; seq 3 4"))
-    await shell.control.fronted.wait()
+    once = asyncio.ensure_future(shell.run_line("seq 2; sleep 0.2; seq 3 4"))
+    await shell.control.has_foreground.wait()
     shell.control.suspend()
     await once
-    await shell.enter("true &")
+    await shell.run_line("true &")
     await asyncio.gather(*(job.task for job in shell.control.jobs if job.line == "true" and job.task))
-    await shell.enter("fg")
+    await shell.run_line("fg")
     assert capsys.readouterr().out.splitlines()[-5:] == ["seq 2; sleep 0.2; seq 3 4", *"1234"]
-    await shell.enter("sleep 60 &")
+    await shell.run_line("sleep 60 &")
     (job,) = shell.control.jobs.running
     await shell.end()
     assert job.ended
@@ -264,97 +264,97 @@ async def test_what_runs_can_be_put_behind_and_stopped_with_keys(
 
 @pytest.mark.parametrize("answer", ["n", "", "maybe", "yes please"])
 async def test_a_suggestion_that_is_not_taken_runs_nothing(
-    answer: str, console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    answer: str, console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     person = Somebody(answer)
     shell = console(person)
-    await shell.enter("@how many rooms do we have")
+    await shell.run_line("@how many rooms do we have")
     out, err = capsys.readouterr()
-    assert (shell.status, shell.begun, person.asked, err) == (0, "", ["Do it? [y/n/e] "], "")
+    assert (shell.status, shell.next_input, person.asked, err) == (0, "", ["Do it? [y/n/e] "], "")
     assert "rooms" in out.splitlines()[0]
     assert "confidence " in out
     assert "safety: safe" in out
 
 
 async def test_a_suggestion_can_be_edited_or_handed_to_the_keeper(
-    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = console(Somebody("e", "y"))
-    await shell.enter("@how many rooms do we have")
-    assert "rooms" in shell.begun
+    await shell.run_line("@how many rooms do we have")
+    assert "rooms" in shell.next_input
     capsys.readouterr()
-    await shell.enter("NAME=here")
-    await shell.enter("@how many rooms do we have")
+    await shell.run_line("NAME=here")
+    await shell.run_line("@how many rooms do we have")
     out, err = capsys.readouterr()
     assert "Thinking with house." in err
     assert "  data/" in err
     assert " room" in out.splitlines()[-1]
-    await shell.enter("echo $NAME")
+    await shell.run_line("echo $NAME")
     assert capsys.readouterr().out == "here\n"
 
 
 async def test_what_the_keeper_may_not_do_by_itself_is_asked_at_the_prompt(
-    console: Callable[..., Console], shared: Doorward, capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], shared: Doorward, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = shared.home / "workspace" / "old.txt"
     file.write_text("old\n")
     no, yes = Somebody("y", "n"), Somebody("y", "y")
-    await console(no).enter("@delete old.txt")
+    await console(no).run_line("@delete old.txt")
     assert file.exists()
     assert no.asked[1] == "Approve, as yourself? [y/N] "
     assert "It would run exactly:\n  file/delete" in capsys.readouterr().out
     shell = console(yes)
-    await shell.enter("@delete old.txt")
+    await shell.run_line("@delete old.txt")
     assert (shell.status, file.exists()) == (0, False)
 
 
 async def test_what_waits_in_a_room_is_shown_but_not_decided_by_whoever_asked(
-    console: Callable[..., Console], shared: Doorward, capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], shared: Doorward, capsys: pytest.CaptureFixture[str]
 ) -> None:
     person = Somebody()
     shell = console(person, room="general")
-    await shell.enter("echo new > made.txt")
+    await shell.run_line("echo new > made.txt")
     out, err = capsys.readouterr()
     assert (shell.status, person.asked, (shared.home / "workspace" / "made.txt").exists()) == (75, [], False)
     assert "is waiting for another person's approval. It would run exactly:\n  file/write" in out
     assert "Someone who may decide runs: doorward approvals approve" in out
     ticket = click.unstyle(err).split()[-1]
-    await shell.enter(f"resume {ticket}")
+    await shell.run_line(f"resume {ticket}")
     assert (shell.status, "still waiting for a decision" in capsys.readouterr().err) == (75, True)
     assert shared("run", "--as=me", "--room=", "user/create", "--id=anna", "--access=root").code == 0
     token = shared("token", "create", "of_anna", "--user=anna", "--kind=human", "--access=root").json["result"]["token"]
     assert shared("rooms", "join", "general", "anna", "--role=admin").code == 0
     approved = shared("run", f"--token={token}", "--room=", "approval/approve", f"--id={ticket}")
     assert approved.code == 0, approved
-    await shell.enter(f"resume {ticket}")
+    await shell.run_line(f"resume {ticket}")
     assert (shell.status, (shared.home / "workspace" / "made.txt").read_text()) == (0, "new\n")
-    await shell.enter("resume")
+    await shell.run_line("resume")
     assert shell.status == 2
 
 
 async def test_an_at_sign_alone_explains_itself_and_nobody_there_means_no(
-    console: Callable[..., Console], capsys: pytest.CaptureFixture[str]
+    console: Callable[..., ShellConsole], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = console(Somebody())
-    await shell.enter("@")
+    await shell.run_line("@")
     assert "@ takes a request in plain words" in capsys.readouterr().out
     alone = console(None)
-    await alone.enter("@how many rooms do we have")
+    await alone.run_line("@how many rooms do we have")
     assert (alone.status, "Nothing was run" in capsys.readouterr().err) == (1, True)
-    await alone.enter("@colourless green ideas sleep furiously")
+    await alone.run_line("@colourless green ideas sleep furiously")
     assert alone.status == 1
 
 
-async def test_a_session_that_is_not_there_ends_it_before_it_begins(console: Callable[..., Console]) -> None:
+async def test_a_session_that_is_not_there_ends_it_before_it_begins(console: Callable[..., ShellConsole]) -> None:
     with pytest.raises(NotFound, match="no session"):
         await console(None).begin("nobody_has_this_one")
 
 
-async def completed(way: ShellWay, line: str, cwd: str = "/workspace") -> list[str]:
-    known = Known(way)
+async def completed(way: ShellTransport, line: str, cwd: str = "/workspace") -> list[str]:
+    known = NameCache(way)
     known.cwd = cwd
     await known.refresh()
-    found = Completing(known).get_completions_async(Document(line), CompleteEvent())
+    found = ShellCompleter(known).get_completions_async(Document(line), CompleteEvent())
     return [line[: len(line) + one.start_position] + one.text async for one in found]
 
 
@@ -386,11 +386,11 @@ async def completed(way: ShellWay, line: str, cwd: str = "/workspace") -> list[s
 async def test_words_are_completed_from_what_the_house_has(
     line: str, cwd: str, expected: list[str], server: Server, shared: Doorward
 ) -> None:
-    assert await completed(ShellWay(Home(shared.home), lambda: None, ""), line, cwd) == expected
+    assert await completed(ShellTransport(Home(shared.home), lambda: None, ""), line, cwd) == expected
 
 
 async def test_only_what_a_room_offers_is_completed(server: Server, shared: Doorward) -> None:
     assert shared("rooms", "create", "hall", "--recipe=read-only-research").code == 0
-    everywhere = await completed(ShellWay(Home(shared.home), lambda: None, ""), "system/sh")
-    there = await completed(ShellWay(Home(shared.home), lambda: None, "hall"), "system/sh")
+    everywhere = await completed(ShellTransport(Home(shared.home), lambda: None, ""), "system/sh")
+    there = await completed(ShellTransport(Home(shared.home), lambda: None, "hall"), "system/sh")
     assert (everywhere, there) == (["system/shutdown "], [])

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from doorward.cli.shell_console import Console
-from doorward.cli.shell_known import Known
-from doorward.cli.shell_way import ShellWay
-from doorward.home import Home
+from doorward.cli.shell_console import ShellConsole
+from doorward.cli.shell_names import NameCache
+from doorward.cli.shell_transport import ShellTransport
+from doorward.config.home import Home
 from doorward_process import Doorward
 from talking import Terminal
 
@@ -52,16 +52,16 @@ def test_a_session_at_a_terminal_from_the_first_prompt_to_the_last(tmp_path: Pat
 async def test_a_session_goes_on_when_whoever_kept_the_house_has_gone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    host, guest = (ShellWay(Home(tmp_path / "home"), lambda: None, "") for _ in range(2))
+    host, guest = (ShellTransport(Home(tmp_path / "home"), lambda: None, "") for _ in range(2))
     try:
-        await host.knock()
-        console = Console(guest, Known(guest), None)
-        await console.enter("NAME=kept; echo one")
-        assert (host.keeps_the_house, guest.keeps_the_house) == (True, False)
-        await host.end()
-        await console.enter("echo $NAME")
-        assert guest.keeps_the_house
+        await host.check_connection()
+        console = ShellConsole(guest, NameCache(guest), None)
+        await console.run_line("NAME=kept; echo one")
+        assert (host.is_embedded, guest.is_embedded) == (True, False)
+        await host.close()
+        await console.run_line("echo $NAME")
+        assert guest.is_embedded
     finally:
-        await host.end()
-        await guest.end()
+        await host.close()
+        await guest.close()
     assert capsys.readouterr().out == "one\nkept\n"

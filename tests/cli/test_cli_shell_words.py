@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.cli import shell_words
-from doorward.cli.shell_history import Kept, called_back, is_kept
-from doorward.cli.shell_words import Gathered, Part, parts, quoted, unfinished, words
-from doorward.errors import BadParams
+from doorward.cli import shell_lexer
+from doorward.cli.shell_history import FileHistory, expand_history, is_storable
+from doorward.cli.shell_lexer import LinePart, PendingCommand, is_incomplete, parts, quote, words
+from doorward.core.errors import BadParams
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_each_word_has_its_place_in_the_line(line: str, expected: list[tuple[str
 def test_no_character_of_a_line_gets_lost_and_nothing_breaks(line: str) -> None:
     assert "".join(part.text for part in parts(line)) == line
     words(line)
-    unfinished(line)
+    is_incomplete(line)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=30))
 def test_a_quoted_word_stands_for_what_was_quoted(value: str) -> None:
-    found = words(f"echo {quoted(value)}")
+    found = words(f"echo {quote(value)}")
     assert [word.value for word in found[1:]] == [value]
 
 
@@ -72,30 +72,30 @@ def test_a_quoted_word_stands_for_what_was_quoted(value: str) -> None:
     ],
 )
 def test_a_line_goes_on_while_something_is_open(line: str, goes_on: bool) -> None:
-    assert unfinished(line) is goes_on
+    assert is_incomplete(line) is goes_on
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.text(alphabet="a '\"\\$()|&#", max_size=8), min_size=1, max_size=6))
 def test_a_line_that_comes_by_lines_goes_on_just_as_the_whole_of_it_does(lines: list[str]) -> None:
-    gathered = Gathered()
+    gathered = PendingCommand()
     for number, line in enumerate(lines, 1):
-        assert gathered.goes_on(line) is unfinished("\n".join(lines[:number]).lstrip("\n"))
+        assert gathered.append_line(line) is is_incomplete("\n".join(lines[:number]).lstrip("\n"))
 
 
 @pytest.mark.parametrize("line", ['echo "', "echo $(", "echo |", "echo \\", 'x"\\"', "'"])
 def test_each_line_of_a_long_one_is_looked_at_once(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked = 0
 
-    def counted(text: str, at: int = 0) -> Iterator[Part]:
+    def counted(text: str, at: int = 0) -> Iterator[LinePart]:
         nonlocal looked
         looked += len(text)
         return parts(text, at)
 
-    monkeypatch.setattr(shell_words, "parts", counted)
-    gathered = Gathered()
+    monkeypatch.setattr(shell_lexer, "parts", counted)
+    gathered = PendingCommand()
     for _ in range(100):
-        gathered.goes_on(line)
+        gathered.append_line(line)
     assert looked <= 3 * len(gathered.text)
 
 
@@ -113,7 +113,7 @@ def test_each_line_of_a_long_one_is_looked_at_once(line: str, monkeypatch: pytes
     ],
 )
 def test_an_earlier_line_is_called_back(typed: str, meant: str) -> None:
-    assert called_back(typed, ["ls -l", "cat a", "cat b", "!!"], {1: "first", 12: "twelfth"}) == meant
+    assert expand_history(typed, ["ls -l", "cat a", "cat b", "!!"], {1: "first", 12: "twelfth"}) == meant
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_an_earlier_line_is_called_back(typed: str, meant: str) -> None:
 )
 def test_a_line_that_is_not_there_is_said_to_be(typed: str, sentence: str) -> None:
     with pytest.raises(BadParams, match=sentence):
-        called_back(typed, ["ls", "pwd"], {2: "login [redacted]"})
+        expand_history(typed, ["ls", "pwd"], {2: "login [redacted]"})
     with pytest.raises(BadParams, match="no earlier line yet"):
-        called_back("!!", ["!!"])
+        expand_history("!!", ["!!"])
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_a_line_that_is_not_there_is_said_to_be(typed: str, sentence: str) -> No
     ],
 )
 def test_a_line_with_a_secret_is_not_written_down(line: str, tmp_path: Path) -> None:
-    assert not is_kept(line)
-    kept = Kept(tmp_path / "history")
+    assert not is_storable(line)
+    kept = FileHistory(tmp_path / "history")
     kept.append_string(line)
     assert not (tmp_path / "history").exists()
     assert kept.get_strings() == [line]
@@ -161,21 +161,21 @@ def test_a_line_with_a_secret_is_not_written_down(line: str, tmp_path: Path) -> 
 async def test_what_was_typed_is_there_the_next_time_for_the_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "history"
     lines = ["ls -l", "echo 'a\nb'", "echo a\\nb", "echo ü"]
-    kept = Kept(file)
+    kept = FileHistory(file)
     for line in lines:
         kept.append_string(line)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    again = Kept(file)
+    again = FileHistory(file)
     assert [line async for line in again.load()] == lines[::-1]
 
 
 def test_a_history_that_cannot_be_kept_says_so_once(tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = FileHistory(tmp_path)
     kept.append_string("ls")
     assert "The history cannot be written" in kept.problem
     (tmp_path / "real").write_text("")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    Kept(tmp_path / "link").append_string("ls")
+    FileHistory(tmp_path / "link").append_string("ls")
     assert (tmp_path / "real").read_text() == ""
 
 
@@ -183,6 +183,6 @@ def test_a_long_history_is_cut_to_its_newest_lines(tmp_path: Path) -> None:
     file = tmp_path / "history"
     file.write_text("".join(f"echo {number}\n" for number in range(10_001)))
     file.chmod(0o600)
-    assert next(iter(Kept(file).load_history_strings())) == "echo 10000"
+    assert next(iter(FileHistory(file).load_history_strings())) == "echo 10000"
     assert len(file.read_text().splitlines()) == 5_000
     assert stat.S_IMODE(file.stat().st_mode) == 0o600

@@ -11,7 +11,7 @@ from doorward.cli import tables
 def shown(monkeypatch, capsys):
     def show(value, columns=80):
         monkeypatch.setenv("COLUMNS", str(columns))
-        tables.show(value)
+        tables.show_table(value)
         return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
     return show

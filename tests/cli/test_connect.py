@@ -15,11 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from doorward.cli import main
-from doorward.cli.clients.change import connecting
-from doorward.cli.clients.known import CLIENTS, Client, Stdio, known
-from doorward.errors import Conflict, DoorwardError, Unusable
-from doorward.upstream.clientfiles import Machine
-from doorward.upstream.ourselves import TOKEN
+from doorward.cli.clients.config_edit import plan_connect
+from doorward.cli.clients.registry import CLIENTS, McpClientConfig, StdioEntry, find_client
+from doorward.core.errors import Conflict, DoorwardError, Unusable
+from doorward.upstream.client_files import TOKEN_VARIABLE, ClientMachine
 from doorward_process import BIN, Doorward
 
 IDS = [client.id for client in CLIENTS]
@@ -33,10 +32,10 @@ def connect(*args: str) -> Result:
 
 
 def file_of(id: str) -> Path:
-    return known(id).user(Machine.here())
+    return find_client(id).user(ClientMachine.current())
 
 
-def entry_in(client: Client, file: Path, name: str = "doorward") -> Any:
+def entry_in(client: McpClientConfig, file: Path, name: str = "doorward") -> Any:
     text = file.read_text()
     return (tomllib.loads(text) if client.toml else json.loads(text))[client.container][name]
 
@@ -60,7 +59,7 @@ class TestEveryClient:
     @pytest.mark.parametrize("id", IDS)
     def test_a_file_is_made_where_there_was_none_and_removed_again(self, id: str, account: Path) -> None:
         assert connect(id, "--yes", "--room", "lab").exit_code == 0
-        entry = entry_in(known(id), file_of(id))
+        entry = entry_in(find_client(id), file_of(id))
         assert entry["command"] == str(BIN / "doorward")
         assert entry["args"] == ["mcp", "--room", "lab"]
         assert "env" not in entry
@@ -72,7 +71,7 @@ class TestEveryClient:
 
     @pytest.mark.parametrize("id", IDS)
     def test_all_else_in_a_file_stays_and_removing_gives_its_very_bytes(self, id: str, account: Path) -> None:
-        client, file = known(id), file_of(id)
+        client, file = find_client(id), file_of(id)
         file.parent.mkdir(parents=True, exist_ok=True)
         before = ((TOML_TEXT if client.toml else JSON_TEXT) % client.container).encode()
         file.write_bytes(before)
@@ -107,17 +106,17 @@ class TestEveryClient:
         made = list(snapshot(account))
         assert len(made) == 1
         assert made[0].startswith("project/.")
-        assert entry_in(known(id), account / made[0], "house")["args"][0] == "mcp"
+        assert entry_in(find_client(id), account / made[0], "house")["args"][0] == "mcp"
 
     @pytest.mark.parametrize("id", [client.id for client in CLIENTS if client.http is not None])
     def test_by_address_the_token_stays_out_of_the_file_unless_asked_for(
         self, id: str, account: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv(TOKEN, "very-secret-token")
+        monkeypatch.setenv(TOKEN_VARIABLE, "very-secret-token")
         assert connect(id, "--yes", "--http").exit_code == 0
         text = file_of(id).read_text()
         assert "http://127.0.0.1:8642/mcp/general" in text
-        assert TOKEN in text
+        assert TOKEN_VARIABLE in text
         assert "very-secret-token" not in text
         ended = connect(id, "--yes", "--http", "--with-token")
         assert ended.exit_code == 0
@@ -145,11 +144,13 @@ def test_secrets_of_other_servers_are_not_shown(text: str, account: Path) -> Non
 
 def test_the_paths_are_those_of_each_system() -> None:
     home, folder = Path("/home/me"), Path("/work")
-    mac, linux = Machine("darwin", home, folder), Machine("linux", home, folder)
-    windows = Machine("win32", home, folder, {"APPDATA": "/home/me/Roaming"})
-    moved = Machine("linux", home, folder, {"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d"})
+    mac, linux = ClientMachine("darwin", home, folder), ClientMachine("linux", home, folder)
+    windows = ClientMachine("win32", home, folder, {"APPDATA": "/home/me/Roaming"})
+    moved = ClientMachine(
+        "linux", home, folder, {"XDG_CONFIG_HOME": "/x", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/d"}
+    )
     found = {
-        (id, machine.platform if machine is not moved else "moved"): str(known(id).user(machine))
+        (id, machine.platform if machine is not moved else "moved"): str(find_client(id).user(machine))
         for id in IDS
         for machine in (mac, linux, windows, moved)
     }
@@ -171,7 +172,7 @@ def test_the_paths_are_those_of_each_system() -> None:
 def test_another_home_folder_is_named_and_the_usual_one_is_not(account: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOORWARD_HOME", str(account / "elsewhere"))
     assert connect("cursor", "--yes").exit_code == 0
-    assert entry_in(known("cursor"), file_of("cursor"))["env"] == {"DOORWARD_HOME": str(account / "elsewhere")}
+    assert entry_in(find_client("cursor"), file_of("cursor"))["env"] == {"DOORWARD_HOME": str(account / "elsewhere")}
 
 
 def test_started_as_a_module_it_is_written_down_as_a_module(account: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +189,7 @@ def test_a_file_behind_a_symlink_is_changed_and_the_link_stays(account: Path) ->
     link.symlink_to(real)
     assert connect("cursor", "--yes").exit_code == 0
     assert link.is_symlink()
-    assert entry_in(known("cursor"), real)
+    assert entry_in(find_client("cursor"), real)
     assert connect("cursor", "--remove", "--yes").exit_code == 0
     assert real.read_text() == "{}"
 
@@ -196,10 +197,10 @@ def test_a_file_behind_a_symlink_is_changed_and_the_link_stays(account: Path) ->
 def test_a_file_that_the_client_changed_meanwhile_is_left_alone(account: Path) -> None:
     file = account / "mcp.json"
     file.write_text("{}")
-    change = connecting(known("cursor"), file, "doorward", Stdio("d", []).entry())
+    change = plan_connect(find_client("cursor"), file, "doorward", StdioEntry("d", []).entry())
     file.write_text('{"new": 1}')
     with pytest.raises(Conflict, match="another program"):
-        change.make()
+        change.write()
     assert file.read_text() == '{"new": 1}'
     assert sorted(os.listdir(account)) == ["mcp.json", "project"]
 
@@ -224,7 +225,7 @@ def test_what_is_no_text_file_is_left_alone(kind: str, account: Path) -> None:
     [
         (["claude-desktop", "--http"], "does not support HTTP servers"),
         (["claude-desktop", "--scope", "project"], "no per-project configuration"),
-        (["cursor", "--http", "--with-token"], f"{TOKEN}, which is not set"),
+        (["cursor", "--http", "--with-token"], f"{TOKEN_VARIABLE}, which is not set"),
         (["cursor", "--name", "a b"], "--name takes 1 to 63 letters"),
         (["cursor", "--room", "../x"], "--room takes 1 to 63 lower-case letters"),
     ],

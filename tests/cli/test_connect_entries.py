@@ -14,17 +14,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from doorward.cli import main
-from doorward.cli.clients.known import known
-from doorward.cli.clients.ours import merged
-from doorward.errors import BadParams, Conflict, NotFound, Unusable
-from doorward.upstream.clientfiles import Machine
-from doorward.upstream.ourselves import TOKEN, is_ours
+from doorward.cli.clients.config_edit import merge_entry
+from doorward.cli.clients.registry import find_client
+from doorward.core.errors import BadParams, Conflict, NotFound, Unusable
+from doorward.upstream.client_files import TOKEN_VARIABLE, ClientMachine, is_doorward_entry
 from doorward_process import BIN, Doorward
 from waiting import PATIENCE
 
 PROGRAM = str(BIN / "doorward")
 OURS = {"command": PROGRAM, "args": ["mcp", "--room", "general"]}
-REMOTE = {"url": "http://127.0.0.1:8642/mcp/lab", "headers": {"Authorization": f"Bearer ${{env:{TOKEN}}}"}}
+REMOTE = {"url": "http://127.0.0.1:8642/mcp/lab", "headers": {"Authorization": f"Bearer ${{env:{TOKEN_VARIABLE}}}"}}
 
 
 def connect(*args: str) -> Result:
@@ -33,7 +32,7 @@ def connect(*args: str) -> Result:
 
 def put(id: str, text: str) -> Path:
     """The file of a client, with this in it."""
-    file = known(id).user(Machine.here())
+    file = find_client(id).user(ClientMachine.current())
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     return file
@@ -54,14 +53,14 @@ def held(file: Path, name: str = "doorward") -> Any:
         {"command": "C:\\Tools\\doorward.exe", "args": ["mcp"]},
         {"command": "/usr/bin/python3", "args": ["-m", "doorward", "mcp", "--room", "general"]},
         REMOTE,
-        {"httpUrl": "https://example.org/mcp/lab", "headers": {"Authorization": f"Bearer ${TOKEN}"}},
-        {"url": "https://example.org/mcp/lab", "bearer_token_env_var": TOKEN},
+        {"httpUrl": "https://example.org/mcp/lab", "headers": {"Authorization": f"Bearer ${TOKEN_VARIABLE}"}},
+        {"url": "https://example.org/mcp/lab", "bearer_token_env_var": TOKEN_VARIABLE},
         {"url": "http://localhost:8642/mcp/lab", "headers": {"Authorization": "Bearer abc"}},
         {"url": "http://10.0.0.5:8642/mcp/lab", "headers": {"Authorization": "Bearer abc"}},
     ],
 )
 def test_what_starts_doorward_or_leads_to_it_is_ours(entry: Any) -> None:
-    assert is_ours(entry, "http://10.0.0.5:8642")
+    assert is_doorward_entry(entry, "http://10.0.0.5:8642")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_what_starts_doorward_or_leads_to_it_is_ours(entry: Any) -> None:
     ],
 )
 def test_anything_else_is_not_ours(entry: Any) -> None:
-    assert not is_ours(entry, "http://10.0.0.5:8642")
+    assert not is_doorward_entry(entry, "http://10.0.0.5:8642")
 
 
 @pytest.mark.parametrize("entry", [{"command": "npx", "args": ["mine"]}, {"url": "https://example.org/mcp"}, 5])
@@ -142,9 +141,12 @@ def test_what_a_person_added_to_a_toml_table_stays(account: Path) -> None:
 
 def test_a_token_in_the_file_gives_way_to_the_variable_and_other_headers_stay() -> None:
     there = {"url": "u", "headers": {"Authorization": "Bearer secret", "X-Mine": "1"}, "note": "n"}
-    assert merged(there, REMOTE) == {**REMOTE, "headers": {**REMOTE["headers"], "X-Mine": "1"}, "note": "n"}
+    assert merge_entry(there, REMOTE) == {**REMOTE, "headers": {**REMOTE["headers"], "X-Mine": "1"}, "note": "n"}
     codex = {"url": "u", "http_headers": {"Authorization": "Bearer secret"}}
-    assert merged(codex, {"url": "v", "bearer_token_env_var": TOKEN}) == {"url": "v", "bearer_token_env_var": TOKEN}
+    assert merge_entry(codex, {"url": "v", "bearer_token_env_var": TOKEN_VARIABLE}) == {
+        "url": "v",
+        "bearer_token_env_var": TOKEN_VARIABLE,
+    }
 
 
 def test_an_inline_table_is_named_as_what_it_is(account: Path) -> None:

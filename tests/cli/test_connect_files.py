@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.cli.clients import jsonfile, tomlfile
-from doorward.edited import jsontext
-from doorward.edited.unreadable import Unreadable
+from doorward.cli.clients import json_config, toml_config
+from doorward.config import jsonc
+from doorward.config.jsonc import UnreadableText
 
 ENTRY = {"command": "/opt/doorward", "args": ["mcp", "--room", "general"]}
 OTHER = {**ENTRY, "args": ["mcp", "--room", "lab"]}
@@ -46,16 +46,16 @@ TOML_TEXTS = {
 
 @pytest.mark.parametrize("text", JSON_TEXTS.values(), ids=JSON_TEXTS.keys())
 def test_a_json_entry_comes_in_changes_and_goes_and_all_else_stays(text: str) -> None:
-    added = jsonfile.set_entry(text, "mcpServers", "doorward", ENTRY)
-    before, after = jsontext.parse(text).value, jsontext.parse(added).value
+    added = json_config.set_entry(text, "mcpServers", "doorward", ENTRY)
+    before, after = jsonc.parse_jsonc(text).value, jsonc.parse_jsonc(added).value
     assert after["mcpServers"].pop("doorward") == ENTRY
     assert after == {"mcpServers": {}, **before}
-    assert jsonfile.set_entry(added, "mcpServers", "doorward", ENTRY) == added
-    changed = jsonfile.set_entry(added, "mcpServers", "doorward", OTHER)
-    assert jsonfile.entry(changed, "mcpServers", "doorward") == OTHER
-    assert jsonfile.set_entry(changed, "mcpServers", "doorward", ENTRY) == added
+    assert json_config.set_entry(added, "mcpServers", "doorward", ENTRY) == added
+    changed = json_config.set_entry(added, "mcpServers", "doorward", OTHER)
+    assert json_config.entry(changed, "mcpServers", "doorward") == OTHER
+    assert json_config.set_entry(changed, "mcpServers", "doorward", ENTRY) == added
     if before.get("mcpServers"):
-        assert jsonfile.remove_entry(added, "mcpServers", "doorward") == text
+        assert json_config.remove_entry(added, "mcpServers", "doorward") == text
     for comment in re.findall(r"//[^\n]*|/\*.*?\*/", text):
         assert comment in added
 
@@ -63,20 +63,20 @@ def test_a_json_entry_comes_in_changes_and_goes_and_all_else_stays(text: str) ->
 @pytest.mark.parametrize("text", TOML_TEXTS.values(), ids=TOML_TEXTS.keys())
 def test_a_toml_table_comes_in_changes_and_goes_and_all_else_stays(text: str) -> None:
     entry: dict[str, Any] = {**ENTRY, "env": {"DOORWARD_HOME": 'C:\\a "b"'}}
-    added = tomlfile.set_entry(text, "mcp_servers", "doorward", entry)
+    added = toml_config.set_entry(text, "mcp_servers", "doorward", entry)
     assert added.startswith(text)
     assert tomllib.loads(added)["mcp_servers"]["doorward"] == entry
-    assert tomlfile.set_entry(added, "mcp_servers", "doorward", entry) == added
-    changed = tomlfile.set_entry(added, "mcp_servers", "doorward", OTHER)
-    assert tomlfile.entry(changed, "mcp_servers", "doorward") == OTHER
-    assert tomlfile.remove_entry(changed, "mcp_servers", "doorward") in (text, f"{text}\n")
+    assert toml_config.set_entry(added, "mcp_servers", "doorward", entry) == added
+    changed = toml_config.set_entry(added, "mcp_servers", "doorward", OTHER)
+    assert toml_config.entry(changed, "mcp_servers", "doorward") == OTHER
+    assert toml_config.remove_entry(changed, "mcp_servers", "doorward") in (text, f"{text}\n")
 
 
 def test_a_toml_table_in_the_middle_goes_without_the_comment_of_the_next() -> None:
     ours = '[mcp_servers.doorward]\ncommand = "d"\n[mcp_servers.doorward.env]\nK = "v"\n'
     text = f"[a]\nx = 1\n\n{ours}\n# about b\n[b]\ny = 2\n"
-    assert tomlfile.remove_entry(text, "mcp_servers", "doorward") == "[a]\nx = 1\n\n# about b\n[b]\ny = 2\n"
-    changed = tomlfile.set_entry(text, "mcp_servers", "doorward", OTHER)
+    assert toml_config.remove_entry(text, "mcp_servers", "doorward") == "[a]\nx = 1\n\n# about b\n[b]\ny = 2\n"
+    changed = toml_config.set_entry(text, "mcp_servers", "doorward", OTHER)
     assert changed.endswith("\n\n# about b\n[b]\ny = 2\n")
     assert tomllib.loads(changed) == {"a": {"x": 1}, "mcp_servers": {"doorward": OTHER}, "b": {"y": 2}}
 
@@ -86,7 +86,7 @@ def test_a_toml_table_in_the_middle_goes_without_the_comment_of_the_next() -> No
     [
         'mcp_servers = { doorward = { command = "d" } }\n',
         '[mcp_servers]\ndoorward = { command = "d" }\n',
-        'mcp_servers.doorward.command = "d"\n',
+        'mcp_servers.doorward.core.command = "d"\n',
         '[mcp_servers.doorward.env]\nK = "v"\n',
         '[mcp_servers.doorward]\ncommand = "d"\n[b]\n[mcp_servers.doorward.env]\nK = "v"\n',
         "mcp_servers = 5\n",
@@ -94,8 +94,8 @@ def test_a_toml_table_in_the_middle_goes_without_the_comment_of_the_next() -> No
     ],
 )
 def test_a_toml_file_written_in_another_way_is_left_to_people(text: str) -> None:
-    with pytest.raises(Unreadable):
-        tomlfile.set_entry(text, "mcp_servers", "doorward", OTHER)
+    with pytest.raises(UnreadableText):
+        toml_config.set_entry(text, "mcp_servers", "doorward", OTHER)
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ def test_a_toml_file_written_in_another_way_is_left_to_people(text: str) -> None
     ],
 )
 def test_json_that_cannot_be_read_says_where(text: str, where: str) -> None:
-    with pytest.raises(Unreadable, match=where):
-        jsonfile.set_entry(text, "mcpServers", "doorward", ENTRY)
+    with pytest.raises(UnreadableText, match=where):
+        json_config.set_entry(text, "mcpServers", "doorward", ENTRY)
 
 
 @pytest.mark.parametrize("text", ["a = ", "[a\n", "a = 1\na = 2\n", 'x = """never closed', "\x00"])
 def test_toml_that_cannot_be_read_says_where(text: str) -> None:
-    with pytest.raises(Unreadable, match=r"\(at (line \d+, column \d+|end of document)\)"):
-        tomlfile.set_entry(text, "mcp_servers", "doorward", ENTRY)
+    with pytest.raises(UnreadableText, match=r"\(at (line \d+, column \d+|end of document)\)"):
+        toml_config.set_entry(text, "mcp_servers", "doorward", ENTRY)
 
 
 _VALUES = st.recursive(
@@ -145,9 +145,9 @@ def test_any_json_file_gains_and_loses_just_one_entry(
 ) -> None:
     whole = {**settings, "mcpServers": servers}
     text = json.dumps(whole, indent=indent)
-    added = jsonfile.set_entry(text, "mcpServers", "doorward", ENTRY)
+    added = json_config.set_entry(text, "mcpServers", "doorward", ENTRY)
     assert json.loads(added) == {**whole, "mcpServers": {**servers, "doorward": ENTRY}}
-    assert json.loads(jsonfile.remove_entry(added, "mcpServers", "doorward")) == {
+    assert json.loads(json_config.remove_entry(added, "mcpServers", "doorward")) == {
         **whole,
         "mcpServers": {key: value for key, value in servers.items() if key != "doorward"},
     }

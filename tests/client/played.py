@@ -8,14 +8,14 @@ from collections.abc import Generator
 from typing import Any, NamedTuple
 
 from doorward.client import Client, Outcome
-from doorward.client.eventstream import Event
-from doorward.client.flows import Alone, Channel, Emit, Next, NoAnswer, Pause, Reply, Send
-from doorward.errors import DoorwardError
+from doorward.client.effects import Emit, EventChannel, NextEvent, NoResponse, Pause, Reply, Send, WithLock
+from doorward.client.sse import SseEvent
+from doorward.core.errors import DoorwardError
 
 DONE = {"status": "done", "code": "ok", "call": "1m7gxw9dfxgnxm42", "command": "shell/ls", "result": {"a": 1}}
-REFUSED = NoAnswer("Connection refused", sent=False)
-DROPPED = NoAnswer("Server disconnected", sent=True)
-SLOW = NoAnswer("it took too long", sent=True, slow=True)
+REFUSED = NoResponse("Connection refused", sent=False)
+DROPPED = NoResponse("Server disconnected", sent=True)
+SLOW = NoResponse("it took too long", sent=True, slow=True)
 
 
 def reply(status: int, body: Any, **headers: str) -> Reply:
@@ -44,10 +44,10 @@ class Later(NamedTuple):
     """An answer that comes only after so many seconds."""
 
     seconds: float
-    answer: Reply | NoAnswer | Channel | Event | None
+    answer: Reply | NoResponse | EventChannel | SseEvent | None
 
 
-Answer = Reply | NoAnswer | Channel | Event | Later | None
+Answer = Reply | NoResponse | EventChannel | SseEvent | Later | None
 
 
 class Played:
@@ -71,18 +71,18 @@ class Played:
         value: Any = None
         while True:
             try:
-                effect = flow.throw(value) if isinstance(value, NoAnswer) else flow.send(value)
+                effect = flow.throw(value) if isinstance(value, NoResponse) else flow.send(value)
             except StopIteration as end:
                 return end.value
             value = None
             if isinstance(effect, Pause):
                 self.waited.append(effect.seconds)
                 self._clock.now += effect.seconds
-            elif isinstance(effect, Alone):
+            elif isinstance(effect, WithLock):
                 value = self._play(effect.flow)
             elif isinstance(effect, Emit):
                 self.emitted.append(effect.value)
-            elif isinstance(effect, Next):
+            elif isinstance(effect, NextEvent):
                 value = self._answer()
             elif isinstance(effect, Send):
                 self.sent.append(effect)

@@ -9,11 +9,11 @@ import httpx2
 import pytest
 
 import doorward.client
-from doorward import model
 from doorward.client import AsyncClient, Client, Outcome, outcome
-from doorward.client.transport import options
-from doorward.errors import BadParams, Unreachable
-from doorward.executions import notices
+from doorward.client.transport import http_options
+from doorward.core import model
+from doorward.core.errors import BadParams, Unreachable
+from doorward.gate.executions import notices
 
 KINDS = [Client, AsyncClient]
 
@@ -26,7 +26,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown_token(client: Client) -> str:
     """The token that a client shows, as a server sees it."""
-    return client._shown()
+    return client._current_token()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,7 +96,7 @@ def test_what_this_machine_says_to_itself_goes_through_no_proxy(monkeypatch: pyt
     client = Client("http://127.0.0.1:9", token="t", retries=0)
     with pytest.raises(Unreachable, match="refused"):
         client.me()
-    assert options(client._url, 1.0)["follow_redirects"] is False
+    assert http_options(client._url, 1.0)["follow_redirects"] is False
 
 
 @pytest.mark.parametrize("token", ["two words", "näm", "line\nbreak"])
@@ -162,4 +162,4 @@ def test_using_the_client_loads_nothing_of_the_server() -> None:
     code = "import sys, doorward.client; print(*sorted(m for m in sys.modules if m.startswith('doorward.')))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     beyond = {name for name in loaded if not name.startswith("doorward.client")}
-    assert beyond == {"doorward.errors", "doorward.strictjson"}
+    assert beyond == {"doorward.core.errors", "doorward.core.strictjson"}

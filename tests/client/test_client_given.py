@@ -14,7 +14,7 @@ import pytest
 from played import Played, reply, run
 
 from doorward.client import Client
-from doorward.errors import BadParams, Conflict, Unreachable
+from doorward.core.errors import BadParams, Conflict, Unreachable
 
 
 @pytest.fixture(scope="module")

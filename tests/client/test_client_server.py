@@ -14,9 +14,9 @@ import trustme
 from cutting import cutter
 
 from doorward.client import AsyncClient, Client, Output, Parked, Started
-from doorward.client.flows import Reply
-from doorward.client.session import posted
-from doorward.errors import (
+from doorward.client.effects import Reply
+from doorward.client.session import build_request
+from doorward.core.errors import (
     BadParams,
     Conflict,
     NotApproved,
@@ -357,7 +357,7 @@ def test_a_call_that_is_given_up_is_cancelled(served: Any) -> None:
 
 def test_what_is_sent_twice_under_one_key_is_done_once(served: Any) -> None:
     with Client(served.url, token=served.person) as person:
-        send = posted("/api/rooms/general/messages", {"text": "Said once."})
+        send = build_request("/api/rooms/general/messages", {"text": "Said once."})
         first, second = person._finish(person._ask(send)), person._finish(person._ask(send))
         assert isinstance(first, Reply)
         assert isinstance(second, Reply)

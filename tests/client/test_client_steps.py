@@ -10,9 +10,9 @@ import pytest
 from played import DONE, DROPPED, REFUSED, SLOW, Played, problem, reply, run
 
 from doorward.client import Client, Parked
-from doorward.client.eventstream import LARGEST, SIGN_OF_LIFE, Event, Reader, TooLarge
-from doorward.client.flows import Channel, NoAnswer, Reply
-from doorward.errors import (
+from doorward.client.effects import EventChannel, NoResponse, Reply
+from doorward.client.sse import HEARTBEAT, MAX_EVENT_BYTES, EventTooLarge, SseEvent, SseParser
+from doorward.core.errors import (
     BadParams,
     Conflict,
     LedgerUnavailable,
@@ -47,7 +47,7 @@ def test_a_call_carries_the_token_the_room_and_a_key(client: Client) -> None:
 
 
 @pytest.mark.parametrize("answer", [REFUSED, DROPPED])
-def test_a_call_that_got_no_answer_is_made_again_under_the_same_key(client: Client, answer: NoAnswer) -> None:
+def test_a_call_that_got_no_answer_is_made_again_under_the_same_key(client: Client, answer: NoResponse) -> None:
     played = Played(run(client), answer, answer, reply(200, DONE))
     assert played.result.done
     assert len(set(played.keys)) == 1
@@ -215,15 +215,15 @@ class TestLogin:
 
 
 class TestEvents:
-    READY = Event("ready", '{"next": "e-1", "missed": false}', "e-1")
-    SAID = Event("chat:message-received", '{"id": "e-2", "at": "now", "data": {"room": "general"}}', "e-2")
+    READY = SseEvent("ready", '{"next": "e-1", "missed": false}', "e-1")
+    SAID = SseEvent("chat:message-received", '{"id": "e-2", "at": "now", "data": {"room": "general"}}', "e-2")
 
     def test_a_dropped_connection_is_opened_again_where_it_was(self, client: Client) -> None:
         played = Played(
             Client.events.flow(client, only="chat"),
-            *(Channel(), self.READY, SIGN_OF_LIFE, self.SAID, DROPPED),
-            *(Channel(), self.READY, None),
-            *(Channel(), Event("end", "{}"), problem(401, "not_authenticated")),
+            *(EventChannel(), self.READY, HEARTBEAT, self.SAID, DROPPED),
+            *(EventChannel(), self.READY, None),
+            *(EventChannel(), SseEvent("end", "{}"), problem(401, "not_authenticated")),
         )
         assert [one.name for one in played.emitted] == ["ready", "chat:message-received", "ready"]
         assert played.emitted[1].data == {"room": "general"}
@@ -236,16 +236,26 @@ class TestEvents:
         refusals = [REFUSED] * 4
         played = Played(
             Client.events.flow(client),
-            *(Channel(), self.READY, DROPPED, *refusals, *refusals, Channel(), self.READY, DROPPED, *refusals * 12),
+            *(
+                EventChannel(),
+                self.READY,
+                DROPPED,
+                *refusals,
+                *refusals,
+                EventChannel(),
+                self.READY,
+                DROPPED,
+                *refusals * 12,
+            ),
         )
         assert [one.name for one in played.emitted] == ["ready", "ready"]
         assert 30 < sum(played.waited) < 90
         assert isinstance(played.error, Unreachable)
 
     def test_a_stream_that_breaks_says_why(self, client: Client) -> None:
-        broken = Event("error", '{"type": "error", "code": "too_fast", "detail": "Too fast.", "hint": ""}')
-        assert isinstance(Played(Client.events.flow(client), Channel(), broken).error, TooFast)
-        lost = Played(Client.stream.flow(client, "shell/ls"), Channel(), None)
+        broken = SseEvent("error", '{"type": "error", "code": "too_fast", "detail": "Too fast.", "hint": ""}')
+        assert isinstance(Played(Client.events.flow(client), EventChannel(), broken).error, TooFast)
+        lost = Played(Client.stream.flow(client, "shell/ls"), EventChannel(), None)
         assert isinstance(lost.error, Unreachable)
         assert "doorward audit tail" in lost.error.hint
 
@@ -264,15 +274,15 @@ class TestEvents:
     ],
 )
 def test_events_are_read_in_whatever_pieces_they_come(pieces: list[bytes]) -> None:
-    reader = Reader()
+    reader = SseParser()
     found = [event for piece in pieces for event in reader.feed(piece)]
-    assert found == [Event("a", "{}", "1"), SIGN_OF_LIFE, Event("b", "x\ny", "1")]
+    assert found == [SseEvent("a", "{}", "1"), HEARTBEAT, SseEvent("b", "x\ny", "1")]
 
 
 def test_an_event_without_an_end_is_not_kept_for_ever() -> None:
-    reader = Reader()
-    assert reader.feed(b"data: " + b"x" * (LARGEST - 10)) == []
-    with pytest.raises(TooLarge):
+    reader = SseParser()
+    assert reader.feed(b"data: " + b"x" * (MAX_EVENT_BYTES - 10)) == []
+    with pytest.raises(EventTooLarge):
         reader.feed(b"x" * 10)
 
 

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 from played import DONE, DROPPED, REFUSED, SLOW, Clock, Later, Played, problem, reply, run
 
-from doorward.client import Client, Parked, Started, session, waiting
-from doorward.client.eventstream import SIGN_OF_LIFE, Event
-from doorward.client.flows import Channel
+from doorward.client import Client, Parked, Started, approval_wait, session
+from doorward.client.effects import EventChannel
+from doorward.client.sse import HEARTBEAT, SseEvent
+from doorward.core.errors import Looping, NotApproved, NotAuthenticated, NotPermitted, TooFast, Unreachable
 from doorward.doors.rest import sse
-from doorward.errors import Looping, NotApproved, NotAuthenticated, NotPermitted, TooFast, Unreachable
 
 TICKET = "1m7gxw9dfxgnxm43"
-READY = Event("ready", '{"next": "e-1", "missed": true}', "e-1")
-OPENED = (Channel(), READY)
+READY = SseEvent("ready", '{"next": "e-1", "missed": true}', "e-1")
+OPENED = (EventChannel(), READY)
 RUN, EVENTS = "/api/run", "/api/events"
 
 
-def decided(state: str, ticket: str = TICKET) -> Event:
-    return Event("approval:decided", json.dumps({"data": {"approval": ticket, "state": state}}), "e-2")
+def decided(state: str, ticket: str = TICKET) -> SseEvent:
+    return SseEvent("approval:decided", json.dumps({"data": {"approval": ticket, "state": state}}), "e-2")
 
 
 def parked(seconds: float = 300.0) -> Any:
@@ -46,7 +46,7 @@ MAY_NOT_LISTEN = problem(403, "not_permitted")
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(session, "time", made)
-    monkeypatch.setattr(waiting, "time", made)
+    monkeypatch.setattr(approval_wait, "time", made)
     return made
 
 
@@ -61,14 +61,14 @@ class TestPeople:
 
     def test_waiting_costs_one_call_beside_the_question_and_its_answer(self, client: Client, clock: Clock) -> None:
         others = decided("approved", "somebody-elses")
-        signs = [Later(15, SIGN_OF_LIFE)] * 6
+        signs = [Later(15, HEARTBEAT)] * 6
         played = Played(run(client, wait=120), parked(), *OPENED, *signs, others, Later(9, APPROVED), RAN, clock=clock)
         assert played.result.done
         assert played.paths == [RUN, EVENTS, RUN]
         assert json.loads(played.sent[2].body or b"") == {"ticket": TICKET, "room": "general"}
 
     def test_a_decision_that_came_before_it_listened_is_told_all_the_same(self, client: Client, clock: Clock) -> None:
-        played = Played(run(client, wait=60), parked(), Channel(), READY, APPROVED, RAN, clock=clock)
+        played = Played(run(client, wait=60), parked(), EventChannel(), READY, APPROVED, RAN, clock=clock)
         assert played.sent[1].headers["Last-Event-ID"] == "0"
 
     def test_one_yes_of_several_is_no_decision(self, client: Client, clock: Clock) -> None:
@@ -79,7 +79,7 @@ class TestPeople:
     def test_a_wait_ends_in_time_and_for_whole_signs_without_listening_again(
         self, client: Client, clock: Clock, wait: float
     ) -> None:
-        signs = [Later(15, SIGN_OF_LIFE)] * int(wait // 15)
+        signs = [Later(15, HEARTBEAT)] * int(wait // 15)
         silent = [] if signs else [Later(wait, SLOW)]
         played = Played(run(client, wait=wait), parked(), *OPENED, *signs, *silent, clock=clock)
         assert isinstance(played.error, Parked)
@@ -90,13 +90,13 @@ class TestPeople:
     def test_a_wait_that_would_end_between_two_signs_listens_once_more_near_its_end(
         self, client: Client, clock: Clock
     ) -> None:
-        answers = (parked(), *OPENED, Later(15, SIGN_OF_LIFE), *OPENED, Later(5, SLOW))
+        answers = (parked(), *OPENED, Later(15, HEARTBEAT), *OPENED, Later(5, SLOW))
         played = Played(run(client, wait=20), *answers, clock=clock)
         assert isinstance(played.error, Parked)
         assert (played.paths, played.sent[2].timeout) == ([RUN, EVENTS, EVENTS], 5)
 
     def test_the_server_gives_signs_of_life_as_often_as_the_client_thinks(self) -> None:
-        assert waiting.SIGNS == sse.KEEP_ALIVE
+        assert approval_wait.HEARTBEAT_SECONDS == sse.KEEP_ALIVE
 
     def test_when_nobody_decided_in_time_one_look_tells_so(self, client: Client, clock: Clock) -> None:
         played = Played(run(client, wait=60), parked(10), *OPENED, Later(10, SLOW), EXPIRED, clock=clock)
@@ -192,15 +192,15 @@ class TestLimits:
 
 
 class TestStreams:
-    STARTED = Event("started", '{"type": "started", "execution": "x1", "command": "shell/ls"}')
-    ENDED = Event("outcome", json.dumps({"outcome": DONE}))
+    STARTED = SseEvent("started", '{"type": "started", "execution": "x1", "command": "shell/ls"}')
+    ENDED = SseEvent("outcome", json.dumps({"outcome": DONE}))
 
-    def refused(self, seconds: float, code: str = "too_fast") -> Event:
+    def refused(self, seconds: float, code: str = "too_fast") -> SseEvent:
         said = {"status": "refused", "code": code, "message": "Too fast.", "retry": "later", "retryAfter": seconds}
-        return Event("outcome", json.dumps({"outcome": said}))
+        return SseEvent("outcome", json.dumps({"outcome": said}))
 
     def test_a_short_limit_is_waited_for_as_by_a_call(self, client: Client) -> None:
-        answers = (Channel(), self.refused(3), Channel(), SIGN_OF_LIFE, self.STARTED, self.ENDED)
+        answers = (EventChannel(), self.refused(3), EventChannel(), HEARTBEAT, self.STARTED, self.ENDED)
         played = Played(Client.stream.flow(client, "shell/ls"), *answers)
         assert played.waited == [3]
         assert isinstance(played.emitted[0], Started)
@@ -210,10 +210,10 @@ class TestStreams:
     def test_a_long_limit_and_a_loop_are_told_at_once(
         self, client: Client, seconds: float, code: str, kind: type
     ) -> None:
-        played = Played(Client.stream.flow(client, "shell/ls"), Channel(), self.refused(seconds, code))
+        played = Played(Client.stream.flow(client, "shell/ls"), EventChannel(), self.refused(seconds, code))
         assert isinstance(played.error, kind)
 
     def test_it_is_not_waited_for_more_often_than_the_client_may(self, client: Client) -> None:
-        answers = [one for _ in range(4) for one in (Channel(), self.refused(1))]
+        answers = [one for _ in range(4) for one in (EventChannel(), self.refused(1))]
         played = Played(Client.stream.flow(client, "shell/ls", check=False), *answers)
         assert (played.emitted[0].code, played.waited) == ("too_fast", [1, 1, 1])

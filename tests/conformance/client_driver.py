@@ -15,12 +15,12 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from doorward.clock import Clock
-from doorward.upstream.answering import Given, Hooks, Wanted
-from doorward.upstream.config import Auth, ServerConfig
-from doorward.upstream.outbound import Outbound
-from doorward.upstream.remote import Remote
-from doorward.upstream.server import Server
+from doorward.core.clock import Clock
+from doorward.upstream.calls import CallHooks, QuestionAnswer, ServerQuestion
+from doorward.upstream.config import ServerAuth, ServerConfig
+from doorward.upstream.http_connector import HttpConnector
+from doorward.upstream.outbound import OutboundPolicy
+from doorward.upstream.server import ServerClient
 
 _DOCUMENT = "https://conformance-test.local/client-metadata.json"
 _VALUES = {"number": 1.5, "integer": 2, "boolean": True}
@@ -38,10 +38,10 @@ async def visit(url: str) -> None:
     await asyncio.to_thread(opened)
 
 
-async def agree(wanted: Wanted) -> Given:
+async def agree(wanted: ServerQuestion) -> QuestionAnswer:
     """A person who accepts what a form proposes."""
     fields = wanted.params["requestedSchema"]["properties"]
-    return Given(action="accept", content={name: field.get("default", True) for name, field in fields.items()})
+    return QuestionAnswer(action="accept", content={name: field.get("default", True) for name, field in fields.items()})
 
 
 def arguments(schema: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +52,11 @@ def entry(url: str, scenario: str, context: dict[str, Any]) -> ServerConfig:
     auth = None
     if "client_id" in context:
         kind: Any = "client_credentials" if "client-credentials" in scenario else "oauth"
-        auth = Auth(type=kind, client_id=context["client_id"], client_secret=context.get("client_secret", ""))
+        auth = ServerAuth(type=kind, client_id=context["client_id"], client_secret=context.get("client_secret", ""))
     return ServerConfig(id="suite", name="suite", transport="http", url=url, auth=auth, timeout_seconds=60)
 
 
-async def use(server: Server, scenario: str, context: dict[str, Any]) -> None:
+async def use(server: ServerClient, scenario: str, context: dict[str, Any]) -> None:
     """Call what there is to call, once, and read what there is to read."""
     calls = context.get("toolCalls") or [
         {"name": tool.name, "arguments": arguments(tool.input_schema)} for tool in server.definitions
@@ -67,7 +67,7 @@ async def use(server: Server, scenario: str, context: dict[str, Any]) -> None:
     if scenario in _LISTS_ONLY:
         calls = []
     for call in calls * (2 if scenario in _TWICE else 1):
-        result = await server.call(call["name"], call["arguments"], Hooks(ask=agree), 10)
+        result = await server.call(call["name"], call["arguments"], CallHooks(ask=agree), 10)
         print(f"{call['name']}: {result.content}")
     for resource in server.resources:
         await server.read(resource["uri"])
@@ -79,15 +79,15 @@ async def main(url: str) -> None:
     scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     with tempfile.TemporaryDirectory(prefix="doorward-conformance-client-") as home:
-        remote = Remote(
+        remote = HttpConnector(
             home=Path(home),
-            outbound=Outbound(["127.0.0.0/8", "::1"]),
+            outbound=OutboundPolicy(["127.0.0.0/8", "::1"]),
             clock=Clock(),
             document=_DOCUMENT if scenario == "auth/basic-cimd" else "",
             person=visit,
         )
         settled = asyncio.Event()
-        server = Server(entry(url, scenario, context), remote.connect, Clock(), lambda _: settled.set())
+        server = ServerClient(entry(url, scenario, context), remote.connect, Clock(), lambda _: settled.set())
         server.start()
         try:
             while server.state == "starting":

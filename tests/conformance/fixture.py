@@ -18,13 +18,13 @@ from fixture_extras import FixtureExtras
 from starlette.routing import Route
 
 from doorward.app import House, open_house
-from doorward.doors.http import Server
+from doorward.config.home import Home, bind_private_socket
+from doorward.core.model import Credential, Request
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.http.ports import listen
+from doorward.doors.http.server import serve
 from doorward.doors.mcp.door import McpDoor
 from doorward.doors.mcp.http import HttpEndpoint
-from doorward.doors.ports import listen
-from doorward.doors.serve import serve
-from doorward.home import Home, listen_private
-from doorward.model import Credential, Request
 
 RECIPE = {
     "recipeId": "conformance",
@@ -55,7 +55,7 @@ class Fixture(NamedTuple):
 async def serving(folder: Path) -> AsyncIterator[Fixture]:
     """A running fixture, with its home in `folder`."""
     home = Home(folder / "home")
-    home.make()
+    home.create()
     home.recipes.mkdir(exist_ok=True)
     await asyncio.to_thread((home.recipes / "conformance.json").write_text, json.dumps(RECIPE))
     async with open_house(home, families=[fixture_family.family]) as house:
@@ -63,12 +63,12 @@ async def serving(folder: Path) -> AsyncIterator[Fixture]:
         made = await _owner(house, "token/create", name="suite", kind="service", rooms=[ROOM])
         credential = Credential(token=made["token"])
         endpoint = HttpEndpoint(McpDoor(house.gate, house.services, FixtureExtras()), lambda headers: credential)
-        server = Server(house.gate, house.services)
-        server.routed.router.routes.insert(0, Route("/mcp/{room}", endpoint))
+        server = HttpApplications(house.gate, house.services)
+        server.router.router.routes.insert(0, Route("/mcp/{room}", endpoint))
         stopping, up = asyncio.Event(), asyncio.get_running_loop().create_future()
         with (
             contextlib.closing(listen("127.0.0.1", 0)) as public,
-            contextlib.closing(listen_private(home.socket)) as private,
+            contextlib.closing(bind_private_socket(home.socket)) as private,
         ):
             listening = asyncio.create_task(serve(server, public, private, stopping, lambda: up.set_result(None)))
             try:

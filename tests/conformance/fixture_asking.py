@@ -13,16 +13,15 @@ from typing import Any
 
 from fixture_pieces import says, tool
 
-from doorward.clock import Clock
-from doorward.doors.mcp.ask import Ask
-from doorward.doors.mcp.state import States
-from doorward.wire.shapes import InputRequired, ToolResult
+from doorward.core.clock import Clock
+from doorward.core.wire.types import CallToolResult, InputRequiredResult
+from doorward.doors.mcp.request import McpRequest, StateSealer
 
-Answer = ToolResult | InputRequired
+Answer = CallToolResult | InputRequiredResult
 Arguments = Mapping[str, Any]
 _CLOCK = Clock()
 _GOOD_FOR = 60.0
-_STATES = States(secrets.token_bytes(32), _CLOCK)
+_STATES = StateSealer(secrets.token_bytes(32), _CLOCK)
 
 
 def elicitation(message: str, **properties: Any) -> dict[str, Any]:
@@ -63,81 +62,81 @@ CHOICES = {
 }
 
 
-def seal(ask: Ask, what: str) -> str:
+def seal(ask: McpRequest, what: str) -> str:
     """A state for this caller and this tool, made as the door makes its own."""
-    return _STATES.seal(what, ask.caller, ask.text("name"), _CLOCK.now() + _GOOD_FOR)
+    return _STATES.seal(what, ask.caller, ask.require_string("name"), _CLOCK.now() + _GOOD_FOR)
 
 
-def unsealed(ask: Ask) -> str:
+def unsealed(ask: McpRequest) -> str:
     """What a state of ours says; empty for none, an error for any that is not ours."""
-    return _STATES.open(ask.state, ask.caller, ask.text("name")) if ask.state else ""
+    return _STATES.open(ask.request_state, ask.caller, ask.require_string("name")) if ask.request_state else ""
 
 
-def found(ask: Ask, requests: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
+def found(ask: McpRequest, requests: Mapping[str, dict[str, Any]]) -> dict[str, Any] | None:
     """The client's answers to all of these, or None while one is missing or is none."""
     given = {}
     for key, request in requests.items():
-        response = ask.responses.get(key)
+        response = ask.input_responses.get(key)
         if not isinstance(response, dict) or _PART[request["method"]] not in response:
             return None
         given[key] = response
     return given
 
 
-def asks(state: str = "", **requests: dict[str, Any]) -> Callable[[Ask, Arguments], Awaitable[Answer]]:
+def asks(state: str = "", **requests: dict[str, Any]) -> Callable[[McpRequest, Arguments], Awaitable[Answer]]:
     """A tool that wants all of these found out, and then shows them."""
 
-    async def call(ask: Ask, arguments: Arguments) -> Answer:
+    async def call(ask: McpRequest, arguments: Arguments) -> Answer:
         for request in requests.values():
-            ask.need(_CAPABILITY[request["method"]])
+            ask.require_capability(_CAPABILITY[request["method"]])
         unsealed(ask)
         given = found(ask, requests)
         if given is None:
-            return InputRequired(input_requests=requests, request_state=seal(ask, state) if state else None)
+            return InputRequiredResult(input_requests=requests, request_state=seal(ask, state) if state else None)
         return says(f"{f'{state}-ok: ' if state else ''}{json.dumps(given)}")
 
     return call
 
 
-async def _in_two_rounds(ask: Ask, arguments: Arguments) -> Answer:
+async def _in_two_rounds(ask: McpRequest, arguments: Arguments) -> Answer:
     state = unsealed(ask)
     if state == "second" and found(ask, {"step2": COLOUR}):
         return says("Both steps are done.")
     if state == "first" and found(ask, {"step1": NAME}):
-        return InputRequired(input_requests={"step2": COLOUR}, request_state=seal(ask, "second"))
-    return InputRequired(input_requests={"step1": NAME}, request_state=seal(ask, "first"))
+        return InputRequiredResult(input_requests={"step2": COLOUR}, request_state=seal(ask, "second"))
+    return InputRequiredResult(input_requests={"step1": NAME}, request_state=seal(ask, "first"))
 
 
-async def _what_the_client_can(ask: Ask, arguments: Arguments) -> Answer:
+async def _what_the_client_can(ask: McpRequest, arguments: Arguments) -> Answer:
     everything = {"name": NAME, "capital": CAPITAL, "roots": ROOTS}
     able = {key: one for key, one in everything.items() if _CAPABILITY[one["method"]] in ask.capabilities}
-    return InputRequired(input_requests=able)
+    return InputRequiredResult(input_requests=able)
 
 
-async def _at_once(ask: Ask, request: dict[str, Any]) -> Answer:
+async def _at_once(ask: McpRequest, request: dict[str, Any]) -> Answer:
     """Ask with a request, in the middle of the call."""
-    ask.need(_CAPABILITY[request["method"]])
-    return says(json.dumps(await ask.request(request["method"], request["params"])))
+    ask.require_capability(_CAPABILITY[request["method"]])
+    return says(json.dumps(await ask.send_request(request["method"], request["params"])))
 
 
-async def _sampling(ask: Ask, arguments: Arguments) -> Answer:
+async def _sampling(ask: McpRequest, arguments: Arguments) -> Answer:
     return await _at_once(ask, sampling(arguments["prompt"]))
 
 
-async def _elicitation(ask: Ask, arguments: Arguments) -> Answer:
+async def _elicitation(ask: McpRequest, arguments: Arguments) -> Answer:
     fields = {"username": {"type": "string"}, "email": {"type": "string"}}
     return await _at_once(ask, elicitation(arguments["message"], **fields))
 
 
-async def _defaults(ask: Ask, arguments: Arguments) -> Answer:
+async def _defaults(ask: McpRequest, arguments: Arguments) -> Answer:
     return await _at_once(ask, elicitation("Please check this.", **DEFAULTS))
 
 
-async def _choices(ask: Ask, arguments: Arguments) -> Answer:
+async def _choices(ask: McpRequest, arguments: Arguments) -> Answer:
     return await _at_once(ask, elicitation("Please choose.", **CHOICES))
 
 
-CALLS: dict[str, Callable[[Ask, Arguments], Awaitable[Answer]]] = {
+CALLS: dict[str, Callable[[McpRequest, Arguments], Awaitable[Answer]]] = {
     "test_sampling": _sampling,
     "test_elicitation": _elicitation,
     "test_elicitation_sep1034_defaults": _defaults,

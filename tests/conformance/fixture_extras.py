@@ -10,29 +10,29 @@ import fixture_asking
 from fixture_asking import elicitation, found
 from fixture_pieces import AUDIO, IMAGE, PNG, embedded, tool
 
-from doorward.doors.mcp.ask import Ask
-from doorward.doors.mcp.extras import Extras
-from doorward.wire.shapes import (
-    Content,
-    Contents,
-    InputRequired,
+from doorward.core.wire.types import (
+    CallToolResult,
+    ContentBlock,
+    GetPromptResult,
+    InputRequiredResult,
     Prompt,
     PromptArgument,
     PromptMessage,
-    PromptResult,
     Resource,
+    ResourceContents,
     ResourceTemplate,
-    Text,
+    TextContent,
     Tool,
-    ToolResult,
 )
+from doorward.doors.mcp.extras import Extras
+from doorward.doors.mcp.request import McpRequest
 
-SHOWN: dict[str, list[Content]] = {
+SHOWN: dict[str, list[ContentBlock]] = {
     "test_image_content": [IMAGE],
     "test_audio_content": [AUDIO],
     "test_embedded_resource": [embedded("test://embedded-resource", "A text that came along.")],
     "test_multiple_content_types": [
-        Text(text="A text, a picture and a resource:"),
+        TextContent(text="A text, a picture and a resource:"),
         IMAGE,
         embedded("test://mixed-content-resource", '{"door":1}', "application/json"),
     ],
@@ -65,17 +65,19 @@ SCHEMA_TOOL = Tool(
     },
 )
 HELD = {
-    "test://static-text": Contents(uri="test://static-text", mime_type="text/plain", text="A text that never changes."),
-    "test://static-binary": Contents(uri="test://static-binary", mime_type="image/png", blob=PNG),
-    "test://watched-resource": Contents(
+    "test://static-text": ResourceContents(
+        uri="test://static-text", mime_type="text/plain", text="A text that never changes."
+    ),
+    "test://static-binary": ResourceContents(uri="test://static-binary", mime_type="image/png", blob=PNG),
+    "test://watched-resource": ResourceContents(
         uri="test://watched-resource", mime_type="text/plain", text="A text that somebody watches."
     ),
 }
 _BEFORE, _AFTER = "test://template/", "/data"
 CONTEXT = elicitation("What is it about?", context={"type": "string"})
-SAID: dict[str, list[Content]] = {
-    "test_simple_prompt": [Text(text="Say something short.")],
-    "test_prompt_with_image": [IMAGE, Text(text="Say what this picture shows.")],
+SAID: dict[str, list[ContentBlock]] = {
+    "test_simple_prompt": [TextContent(text="Say something short.")],
+    "test_prompt_with_image": [IMAGE, TextContent(text="Say what this picture shows.")],
 }
 
 
@@ -117,44 +119,48 @@ class FixtureExtras(Extras):
         Prompt(name="test_input_required_result_prompt", description="A prompt that asks first"),
     )
 
-    async def call(self, ask: Ask, name: str, arguments: Mapping[str, Any]) -> ToolResult | InputRequired | None:
+    async def call(
+        self, ask: McpRequest, name: str, arguments: Mapping[str, Any]
+    ) -> CallToolResult | InputRequiredResult | None:
         if name in SHOWN:
-            return ToolResult(content=SHOWN[name])
+            return CallToolResult(content=SHOWN[name])
         if name in fixture_asking.CALLS:
             return await fixture_asking.CALLS[name](ask, arguments)
         return None
 
-    async def read(self, ask: Ask, uri: str) -> Sequence[Contents] | InputRequired | None:
+    async def read(self, ask: McpRequest, uri: str) -> Sequence[ResourceContents] | InputRequiredResult | None:
         if uri in HELD:
             return [HELD[uri]]
         if uri.startswith(_BEFORE) and uri.endswith(_AFTER):
             id = uri.removeprefix(_BEFORE).removesuffix(_AFTER)
             text = json.dumps({"id": id})
-            return [Contents(uri=uri, mime_type="application/json", text=text)]
+            return [ResourceContents(uri=uri, mime_type="application/json", text=text)]
         return None
 
-    async def prompt(self, ask: Ask, name: str, arguments: Mapping[str, str]) -> PromptResult | InputRequired | None:
+    async def prompt(
+        self, ask: McpRequest, name: str, arguments: Mapping[str, str]
+    ) -> GetPromptResult | InputRequiredResult | None:
         if name in SAID:
             return _prompt(*SAID[name])
         if name == "test_prompt_with_arguments":
-            return _prompt(Text(text=f"arg1={arguments['arg1']!r}, arg2={arguments['arg2']!r}"))
+            return _prompt(TextContent(text=f"arg1={arguments['arg1']!r}, arg2={arguments['arg2']!r}"))
         if name == "test_prompt_with_embedded_resource":
             resource = embedded(arguments["resourceUri"], "A text that came along with the prompt.")
-            return _prompt(resource, Text(text="Say what the resource holds."))
+            return _prompt(resource, TextContent(text="Say what the resource holds."))
         if name == "test_input_required_result_prompt":
             given = found(ask, {"user_context": CONTEXT})
             if given is None:
-                return InputRequired(input_requests={"user_context": CONTEXT})
-            return _prompt(Text(text=json.dumps(given)))
+                return InputRequiredResult(input_requests={"user_context": CONTEXT})
+            return _prompt(TextContent(text=json.dumps(given)))
         return None
 
     async def complete(
-        self, ask: Ask, ref: Mapping[str, Any], argument: str, typed: str, context: Mapping[str, str]
+        self, ask: McpRequest, ref: Mapping[str, Any], argument: str, typed: str, context: Mapping[str, str]
     ) -> Sequence[str] | None:
         if ref.get("name") != "test_prompt_with_arguments":
             return None
         return [word for word in ("test", "testing", "tested") if word.startswith(typed)]
 
 
-def _prompt(*contents: Content) -> PromptResult:
-    return PromptResult(messages=[PromptMessage(role="user", content=one) for one in contents])
+def _prompt(*contents: ContentBlock) -> GetPromptResult:
+    return GetPromptResult(messages=[PromptMessage(role="user", content=one) for one in contents])

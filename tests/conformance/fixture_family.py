@@ -6,10 +6,10 @@ import asyncio
 import json
 from typing import Any
 
-from doorward.backends.context import Context
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.errors import CommandFailed
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.commands.context import Context
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.errors import CommandFailed
 
 family = Family("test", category="conformance")
 
@@ -52,7 +52,7 @@ async def tool_with_progress(ctx: Context) -> str:
 async def tool_with_logging(ctx: Context) -> str:
     """Write three lines, which a client that asked for messages gets as such."""
     for line in ("It begins.", "It goes on.", "It ends."):
-        ctx.execution.say("stdout", f"{line}\n".encode())
+        ctx.execution.write("stdout", f"{line}\n".encode())
         await asyncio.sleep(_APART)
     return "Wrote three lines."
 
@@ -60,31 +60,31 @@ async def tool_with_logging(ctx: Context) -> str:
 @family.command("logging_tool", **_READS)
 async def logging_tool(ctx: Context) -> str:
     """Write a line, which must not become a message to a client that asked for none."""
-    ctx.execution.say("stdout", b"Nobody asked for this.\n")
+    ctx.execution.write("stdout", b"Nobody asked for this.\n")
     return "Wrote a line."
 
 
 @family.command("trigger_tool_change", **_WRITES)
 async def trigger_tool_change(ctx: Context) -> str:
     """Edit the catalogue as a person might: a program comes, or goes again."""
-    file = ctx.house.catalogue.file
+    file = ctx.services.catalogue.file
     catalogue = json.loads(await asyncio.to_thread(file.read_text))
     kept = [entry for entry in catalogue["commands"] if entry["name"] != "comes_and_goes"]
     if len(kept) == len(catalogue["commands"]):
         kept.append({"name": "comes_and_goes", "summary": "Do nothing.", "program": "true"})
     await asyncio.to_thread(file.write_text, json.dumps({**catalogue, "commands": kept}))
-    await ctx.house.catalogue.load()
+    await ctx.services.catalogue.load()
     return "The tools have changed."
 
 
 @family.command("trigger_prompt_change", **_WRITES)
 async def trigger_prompt_change(ctx: Context) -> str:
     """Edit the recipe of the room as a person might: prompts are named after its rules."""
-    room = ctx.house.rooms.get(ctx.caller.tenant, ctx.call.room)
+    room = ctx.services.rooms.get(ctx.caller.tenant, ctx.call.room)
     assert room is not None
-    file = ctx.house.home / "recipes" / f"{room.recipe}.json"
+    file = ctx.services.home / "recipes" / f"{room.recipe}.json"
     recipe = json.loads(await asyncio.to_thread(file.read_text))
     recipe["displayName"] = f"Conformance, {ctx.call.id}"
     await asyncio.to_thread(file.write_text, json.dumps(recipe))
-    await ctx.house.recipes.load()
+    await ctx.services.recipes.load()
     return "The prompts have changed."

@@ -9,7 +9,15 @@ import wave
 import zlib
 from typing import Any
 
-from doorward.wire.shapes import Audio, Contents, Embedded, Image, Text, Tool, ToolResult
+from doorward.core.wire.types import (
+    AudioContent,
+    CallToolResult,
+    EmbeddedResource,
+    ImageContent,
+    ResourceContents,
+    TextContent,
+    Tool,
+)
 
 _RED = (b"\xff\x00\x00",)
 
@@ -37,16 +45,16 @@ def _wav() -> bytes:
 
 
 PNG = base64.b64encode(_png()).decode()
-IMAGE = Image(data=PNG, mime_type="image/png")
-AUDIO = Audio(data=base64.b64encode(_wav()).decode(), mime_type="audio/wav")
+IMAGE = ImageContent(data=PNG, mime_type="image/png")
+AUDIO = AudioContent(data=base64.b64encode(_wav()).decode(), mime_type="audio/wav")
 
 
-def embedded(uri: str, text: str, mime_type: str = "text/plain") -> Embedded:
-    return Embedded(resource=Contents(uri=uri, mime_type=mime_type, text=text))
+def embedded(uri: str, text: str, mime_type: str = "text/plain") -> EmbeddedResource:
+    return EmbeddedResource(resource=ResourceContents(uri=uri, mime_type=mime_type, text=text))
 
 
-def says(text: str) -> ToolResult:
-    return ToolResult(content=[Text(text=text)])
+def says(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=text)])
 
 
 def tool(name: str, description: str, **properties: Any) -> Tool:

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from console_blocks import ROOT
 
-from doorward.commands import PLUGINS
-from doorward.home import Home
-from doorward.record import COLUMNS
+from doorward.commands.families import PLUGIN_GROUP
+from doorward.config.home import Home
+from doorward.store.ledger.record import COLUMNS
 
 PACKAGE = ROOT / "src" / "doorward"
 DOCUMENTS = {path.name: path.read_text() for path in [*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")]}
 ARCHITECTURE = DOCUMENTS["ARCHITECTURE.md"]
 
 _HOME = Home(Path())
-_NO_SYMBOLS = {_HOME.settings.name, _HOME.database.name, _HOME.socket.name, PLUGINS}
+_NO_SYMBOLS = {_HOME.settings.name, _HOME.database.name, _HOME.socket.name, PLUGIN_GROUP}
 _IN_FILE = re.compile(r"`([\w/]+\.py):([\w.]+)`")
 _DOTTED = re.compile(r"`(doorward(?:\.\w+)+)`")
 

@@ -9,9 +9,9 @@ import click
 import pytest
 from console_blocks import ROOT, compare, steps
 
-from doorward.cli.clients.known import CLIENTS
+from doorward.cli.clients.registry import CLIENTS
 from doorward.cli.main import cli
-from doorward.upstream.clientfiles import Machine
+from doorward.upstream.client_files import ClientMachine
 from doorward_process import BIN, Doorward
 
 PAGE = (ROOT / "docs" / "CONNECT.md").read_text()
@@ -36,7 +36,7 @@ def _only_doorward(folder: Path) -> Path:
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.id)
 def test_every_client_and_its_files_are_on_the_page(client: object) -> None:
     (known,) = [one for one in CLIENTS if one is client]
-    machine = Machine("linux", Path("~"), Path())
+    machine = ClientMachine("linux", Path("~"), Path())
     (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| `{known.id}` |")]
     assert known.user(machine).name in row
     if known.project is not None:

@@ -12,9 +12,9 @@ import pytest
 from console_blocks import ROOT, blocks
 
 from doorward.cli.main import SUBCOMMANDS
-from doorward.commands import FAMILIES
-from doorward.errors import BadParams
-from doorward.home import Home
+from doorward.commands.families import FAMILIES
+from doorward.config.home import Home
+from doorward.core.errors import BadParams
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 
@@ -43,7 +43,7 @@ async def test_the_command_the_door_and_the_recipe_work_together(opened: Callabl
 
 
 async def test_the_program_of_the_example_runs(opened: Callable[..., Any], home: Home) -> None:
-    home.make()
+    home.create()
     entry = example("json", "word_frequency")
     (home.path / "commands.json").write_text(f"[{entry}]")
     async with opened() as driver:

@@ -8,9 +8,9 @@ import subprocess
 import pytest
 from console_blocks import ROOT, blocks
 
-from doorward.calltext import read_args, typed
-from doorward.commands import FAMILIES
-from doorward.settings import Local, Provider, Settings
+from doorward.commands.families import FAMILIES
+from doorward.config.settings import LocalModelSettings, ProviderSettings, Settings
+from doorward.core.argtext import convert_args, parse_args
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
 COMMANDS = [command for family in FAMILIES for command in family.commands if not command.unlisted]
@@ -32,7 +32,11 @@ def test_every_command_and_parameter_is_on_the_page() -> None:
 def test_every_setting_is_on_the_page_with_a_sentence() -> None:
     rows = [line.split(" | ") for line in PAGES["SETTINGS.md"].splitlines() if line.startswith("| `")]
     given = {row[0].strip("| `"): row[-1] for row in rows}
-    tables = [*(getattr(Settings(), name) for name in Settings.__struct_fields__), Provider(), Local()]
+    tables = [
+        *(getattr(Settings(), name) for name in Settings.__struct_fields__),
+        ProviderSettings(),
+        LocalModelSettings(),
+    ]
     fields = [name for table in tables for name in table.__struct_fields__]
     assert sorted(given) == sorted(set(fields))
     assert len(rows) == len(fields)
@@ -47,7 +51,7 @@ def test_every_example_line_reaches_the_command_as_declared() -> None:
     read = {}
     for call in printed.removesuffix("\0\0").split("\0\0"):
         words = [word for word in call.split("\0") if word not in ("run", "--as=me", "--room=")]
-        read.setdefault(words[0], []).append(read_args(words[1:]))
+        read.setdefault(words[0], []).append(parse_args(words[1:]))
     for command in COMMANDS:
         meant = [dict(example.params) for example in command.facts.examples]
-        assert [typed(command, pairs) for pairs in read[command.name]] == meant
+        assert [convert_args(command, pairs) for pairs in read[command.name]] == meant

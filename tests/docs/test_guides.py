@@ -16,7 +16,7 @@ import pytest
 from console_blocks import ROOT, blocks, compare, steps, with_known_ids
 
 from doorward.client import Client
-from doorward.settings import Settings
+from doorward.config.settings import Settings
 from doorward_process import Doorward
 
 PORT = "8642"

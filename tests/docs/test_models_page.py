@@ -9,16 +9,16 @@ from typing import get_args
 import msgspec
 from console_blocks import ROOT
 
-from doorward.agents.models.model import Fault
-from doorward.agents.models.models import INSTALL, Models
-from doorward.settings import Settings
+from doorward.agents.models.model import ModelFault
+from doorward.agents.models.registry import INSTALL, ModelRegistry
+from doorward.config.settings import Settings
 
 PAGE = (ROOT / "docs" / "MODELS.md").read_text()
 
 
 def test_the_settings_of_the_page_are_valid_and_its_models_are_found() -> None:
     shown = "\n".join(re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
-    models = Models(msgspec.convert(tomllib.loads(shown), Settings).models, {"ANTHROPIC_API_KEY": "a"})
+    models = ModelRegistry(msgspec.convert(tomllib.loads(shown), Settings).models, {"ANTHROPIC_API_KEY": "a"})
     assert models.find("default").name == "lan:qwen3:4b"
     assert models.find("groq").name == "groq:llama-3.3-70b-versatile"
     assert models.find("cheap").name == "house"
@@ -38,6 +38,6 @@ def test_the_settings_of_the_page_are_valid_and_its_models_are_found() -> None:
 
 def test_every_fault_is_explained() -> None:
     assert set(re.findall(r"^\| `(\w+)` \| [^|]+ \|$", PAGE.partition("## When something")[2], re.MULTILINE)) == set(
-        get_args(Fault)
+        get_args(ModelFault)
     )
     assert INSTALL in PAGE

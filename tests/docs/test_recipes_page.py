@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from console_blocks import ROOT, blocks
 
-from doorward.facts import Tier
-from doorward.recipes.policy import decide
-from doorward.recipes.recipe import Recipe, parse
-from doorward.recipes.schema import PUBLISHED
+from doorward.core.classification import Tier
+from doorward.gate.recipes.policy import decide_permission
+from doorward.gate.recipes.recipe import Recipe, parse_recipe
+from doorward.gate.recipes.schema import PUBLISHED
 
 PAGE = (ROOT / "docs" / "RECIPES.md").read_text()
 SHOWN: list[dict[str, Any]] = [json.loads(block) for block in blocks(PAGE, "json")]
@@ -25,7 +25,7 @@ def recipe_of(shown: dict[str, Any]) -> Recipe:
     if "recipeId" not in shown:
         commands = {"enabled": True, **shown}
         shown = {"recipeId": "fragment", "displayName": "Fragment", "strategy": {"aiCommands": commands}}
-    return parse(json.dumps(shown).encode(), f"{shown['recipeId']}.json")
+    return parse_recipe(json.dumps(shown).encode(), f"{shown['recipeId']}.json")
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=range(len(SHOWN)))
@@ -54,11 +54,11 @@ def test_the_defaults_on_the_page_are_those_of_the_schema() -> None:
 
 def test_what_the_page_says_of_its_first_fragment_is_so() -> None:
     commands = recipe_of(FRAGMENTS[0]).strategy.ai_commands
-    assert decide(commands, "file/write", Tier.CODE).rule == 'tier "code"'
-    assert decide(commands, "file/delete", Tier.CODE).rule == 'blacklist "file/delete"'
-    assert not decide(commands, "room/say", Tier.APPLICATION).allowed
+    assert decide_permission(commands, "file/write", Tier.CODE).rule == 'tier "code"'
+    assert decide_permission(commands, "file/delete", Tier.CODE).rule == 'blacklist "file/delete"'
+    assert not decide_permission(commands, "room/say", Tier.APPLICATION).allowed
 
 
 def test_every_shipped_recipe_is_on_the_page() -> None:
-    shipped = [one.name for one in resources.files("doorward.recipes").joinpath("shipped").iterdir()]
+    shipped = [one.name for one in resources.files("doorward.gate.recipes").joinpath("shipped").iterdir()]
     assert [name for name in shipped if f"| `{name.removesuffix('.json')}` |" not in PAGE] == []

@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from doorward.doors.http import Server
-from doorward.doors.line.door import opened as line_door
+from doorward.config.settings import LineSettings, Settings
+from doorward.core.classification import Access
+from doorward.core.errors import concrete_errors
+from doorward.core.model import Caller, Credential, Outcome, Request
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.line.door import open_line_door as line_door
 from doorward.doors.mcp.door import McpDoor
-from doorward.errors import leaves
-from doorward.facts import Access
-from doorward.model import Caller, Credential, Outcome, Request
 from doorward.rooms.people import LOCAL
-from doorward.settings import Line, Settings
 from listening import PATIENCE, Answer, Client, Listening, listening, post
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -86,18 +86,18 @@ def gate() -> Prepared:
 
 @pytest.fixture
 async def services(opened: Callable[..., Any]) -> AsyncIterator[Any]:
-    async with opened(changes=Settings(line=Line(port=0))) as driver:
+    async with opened(changes=Settings(line=LineSettings(port=0))) as driver:
         yield driver.house.services
 
 
 @pytest.fixture
 async def here(gate: Any, services: Any, home: Any) -> AsyncIterator[Listening]:
-    async with listening(Server(gate, services), home.socket) as here, asyncio.timeout(PATIENCE):
+    async with listening(HttpApplications(gate, services), home.socket) as here, asyncio.timeout(PATIENCE):
         yield here
 
 
 def test_the_page_has_every_code_and_no_other() -> None:
-    codes = {leaf.code for leaf in leaves()} - {"unusable"}
+    codes = {leaf.code for leaf in concrete_errors()} - {"unusable"}
     assert set(column("code")) == codes | {"ok", "cached", "dry_run", "approval_needed"}
 
 
@@ -169,7 +169,7 @@ async def test_mcp_over_http_with_sessions(here: Listening, gate: Prepared) -> N
 async def test_mcp_over_stdio_in_both_eras(gate: Any, services: Any) -> None:
     door, sent = McpDoor(gate, services), asyncio.Queue[bytes]()
     for era in ("2025-11-25", "2026-07-28"):
-        peer = door.peer(Credential(owner=True, speak_as="bot"), "general", None, sent.put, "stdio")
+        peer = door.make_peer(Credential(owner=True, speak_as="bot"), "general", None, sent.put, "stdio")
         try:
             if era == "2025-11-25":
                 await door.receive(peer, _frame("initialize", HELLO))

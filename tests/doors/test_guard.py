@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from starlette.responses import PlainTextResponse
 
-from doorward.doors.guard import HostGuard, is_everywhere, names, who_is_refused
-from doorward.errors import Unusable
-from doorward.settings import Server
+from doorward.config.settings import ServerSettings
+from doorward.core.errors import Unusable
+from doorward.doors.http.host_guard import HostGuard, allowed_host_names, is_wildcard_address, wildcard_host_warning
 
 ALLOWED = ("127.0.0.1", "localhost", "[::1]")
 CONSOLE = "https://console.example"
@@ -171,21 +171,23 @@ async def test_a_refusal_says_what_would_be_taken_and_repeats_nothing_of_the_req
 
 
 def test_the_one_address_that_it_listens_on_is_a_name_of_it_and_all_of_them_are_none():
-    assert "192.0.2.7" in names(Server(host="192.0.2.7"))
-    assert "[2001:db8::7]" in names(Server(host="2001:db8::7"))
+    assert "192.0.2.7" in allowed_host_names(ServerSettings(host="192.0.2.7"))
+    assert "[2001:db8::7]" in allowed_host_names(ServerSettings(host="2001:db8::7"))
     for everywhere in ("0.0.0.0", "::", "0:0:0:0:0:0:0:0"):
-        assert is_everywhere(everywhere)
-        assert names(Server(host=everywhere)) == Server().allowed_hosts
+        assert is_wildcard_address(everywhere)
+        assert allowed_host_names(ServerSettings(host=everywhere)) == ServerSettings().allowed_hosts
 
 
 def test_whoever_listens_everywhere_and_names_nothing_is_told_who_is_refused():
-    assert "accepts only requests for 127.0.0.1, localhost, [::1]." in who_is_refused(Server(host="0.0.0.0"))
-    assert who_is_refused(Server(host="::"))
-    assert not who_is_refused(Server(host="0.0.0.0", allowed_hosts=("doorward.example",)))
-    assert not who_is_refused(Server(host="192.0.2.7"))
+    assert "accepts only requests for 127.0.0.1, localhost, [::1]." in wildcard_host_warning(
+        ServerSettings(host="0.0.0.0")
+    )
+    assert wildcard_host_warning(ServerSettings(host="::"))
+    assert not wildcard_host_warning(ServerSettings(host="0.0.0.0", allowed_hosts=("doorward.example",)))
+    assert not wildcard_host_warning(ServerSettings(host="192.0.2.7"))
 
 
 @pytest.mark.parametrize("name", ["*.example.com", "a.example:80", "http://a.example", "::1", "a b", ""])
 def test_a_name_that_no_request_could_match_is_refused_at_the_start(name):
     with pytest.raises(Unusable, match="takes plain host names"):
-        names(Server(allowed_hosts=(name,)))
+        allowed_host_names(ServerSettings(allowed_hosts=(name,)))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from doorward.doors.live import Feed, Live, attended
-from doorward.executions.notices import Output, Progress, Started
-from doorward.model import Outcome
+from doorward.core.model import Outcome
+from doorward.doors.http.call_stream import CallStreamResponse, NoticeBuffer, run_while_connected
+from doorward.gate.executions.notices import OutputNotice, ProgressNotice, StartedNotice
 
 DONE = Outcome(status="done", code="ok", message="", call="c1", command="x/y")
 
@@ -38,14 +38,14 @@ class Client:
 
 async def answered(work: Callable[..., Any]) -> Client:
     client = Client()
-    await Live(work)({"type": "http"}, client.receive, client.send)
+    await CallStreamResponse(work)({"type": "http"}, client.receive, client.send)
     return client
 
 
 async def test_notices_come_before_the_outcome():
     async def work(watch):
-        watch(Started("c1", "x/y"))
-        watch(Progress(0.5, "half"))
+        watch(StartedNotice("c1", "x/y"))
+        watch(ProgressNotice(0.5, "half"))
         return DONE
 
     client = await answered(work)
@@ -76,7 +76,7 @@ async def test_a_client_that_hangs_up_cancels_the_work():
             ended.set()
 
     client = Client()
-    answer = asyncio.create_task(Live(work)({"type": "http"}, client.receive, client.send))
+    answer = asyncio.create_task(CallStreamResponse(work)({"type": "http"}, client.receive, client.send))
     await begun.wait()
     client.left.set()
     await answer
@@ -87,7 +87,7 @@ async def test_a_client_that_hangs_up_cancels_the_work():
 async def test_work_without_notices_is_cancelled_just_the_same():
     client = Client()
     client.left.set()
-    assert await attended(client.receive, asyncio.Event().wait()) is None
+    assert await run_while_connected(client.receive, asyncio.Event().wait()) is None
 
 
 async def test_an_answer_that_is_itself_cancelled_cancels_the_work():
@@ -101,7 +101,7 @@ async def test_an_answer_that_is_itself_cancelled_cancels_the_work():
         finally:
             ended.set()
 
-    answer = asyncio.create_task(attended(Client().receive, work()))
+    answer = asyncio.create_task(run_while_connected(Client().receive, work()))
     await begun.wait()
     answer.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -110,14 +110,14 @@ async def test_an_answer_that_is_itself_cancelled_cancels_the_work():
 
 
 async def test_what_nobody_takes_grows_together_and_keeps_its_order():
-    feed = Feed()
+    feed = NoticeBuffer()
     for notice in (
-        Output("stdout", "a"),
-        Output("stdout", "b"),
-        Output("stderr", "c"),
-        Progress(0.1),
-        Progress(0.2),
-        Output("stdout", "d"),
+        OutputNotice("stdout", "a"),
+        OutputNotice("stdout", "b"),
+        OutputNotice("stderr", "c"),
+        ProgressNotice(0.1),
+        ProgressNotice(0.2),
+        OutputNotice("stdout", "d"),
     ):
         feed.put(notice)
     feed.close()

@@ -5,19 +5,19 @@ from __future__ import annotations
 import typing
 
 from doorward.cli.report import EXIT_CODES
-from doorward.doors.statuses import HTTP_STATUS
-from doorward.errors import leaves
-from doorward.model import Status
+from doorward.core.errors import concrete_errors
+from doorward.core.model import Status
+from doorward.doors.http.problems import HTTP_STATUS
 
 ENDINGS = {"ok", "cached", "dry_run", "approval_needed"}
 
 
 def test_every_code_has_an_http_status_and_there_are_no_others():
-    assert set(HTTP_STATUS) == {leaf.code for leaf in leaves()} | ENDINGS
+    assert set(HTTP_STATUS) == {leaf.code for leaf in concrete_errors()} | ENDINGS
 
 
 def test_what_was_refused_or_failed_is_never_a_success_over_http():
-    assert all(HTTP_STATUS[leaf.code] >= 400 for leaf in leaves())
+    assert all(HTTP_STATUS[leaf.code] >= 400 for leaf in concrete_errors())
 
 
 def test_every_status_has_its_own_exit_code_and_only_done_is_zero():

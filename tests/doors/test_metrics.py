@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from doorward.doors.metrics import Metrics
-from doorward.events import CommandExecuted
+from doorward.core.events import CommandExecuted
+from doorward.doors.http.metrics import Metrics
 
 
 def ended(metrics: Metrics, status: str, code: str, seconds: float) -> None:
@@ -29,7 +29,7 @@ def test_calls_are_counted_by_their_end_and_their_time_only_if_they_ran() -> Non
     for seconds in (0.0005, 0.001, 0.003, 50.0):
         ended(metrics, "done", "ok", seconds)
     ended(metrics, "refused", "too_fast", 0.0)
-    lines = metrics.text().decode().splitlines()
+    lines = metrics.render().decode().splitlines()
     assert 'doorward_calls_total{code="ok",status="done"} 4.0' in lines
     assert 'doorward_calls_total{code="too_fast",status="refused"} 1.0' in lines
     assert [line.rpartition(" ")[2] for line in lines if "_bucket{" in line] == ["2.0", *["3.0"] * 7, "4.0"]

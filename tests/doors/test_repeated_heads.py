@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import uvicorn
 
-from doorward.doors.connection import Connection
-from doorward.doors.connections import Connections
-from doorward.doors.cycle import at_once
-from doorward.doors.guard import HostGuard
-from doorward.settings import Server as Limits
+from doorward.config.settings import ServerSettings as Limits
+from doorward.doors.http.connection import ServerConnection
+from doorward.doors.http.host_guard import HostGuard
+from doorward.doors.http.request_cycle import send_complete_response
+from doorward.doors.http.server import ServerConnections
 
 
 def post(body: bytes, *fields: str, path: str = "/a") -> bytes:
@@ -75,15 +75,15 @@ class Seen:
         self.scopes.append(scope)
         self.asked.append((told, list(scope["headers"]), body))
         scope["left"] = "something that the next request must not find"
-        assert at_once(send, 200, b"", b"seen") or scope["method"] == "HEAD"
+        assert send_complete_response(send, 200, b"", b"seen") or scope["method"] == "HEAD"
 
 
 async def seen(*pieces: bytes, app: Any = None) -> tuple[Seen, Wire]:
     """What an application sees of a connection on which these pieces come, one after the other."""
     end, wire = Seen(), Wire()
-    config = uvicorn.Config(app(end) if app else end, interface="asgi3", http=Connection, log_config=None)
+    config = uvicorn.Config(app(end) if app else end, interface="asgi3", http=ServerConnection, log_config=None)
     config.load()
-    connection = Connection(config=config, server_state=Connections(Limits(), 10), app_state={})
+    connection = ServerConnection(config=config, server_state=ServerConnections(Limits(), 10), app_state={})
     connection.connection_made(wire)
     for piece in pieces:
         if not wire.closing:

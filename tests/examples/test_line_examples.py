@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from doorward.doors.line.door import opened as door_opened
-from doorward.events import ApprovalRequested, Event
-from doorward.settings import Line, Settings
+from doorward.config.settings import LineSettings, Settings
+from doorward.core.events import ApprovalRequested, Event
+from doorward.doors.line.door import open_line_door as door_opened
 from waiting import PATIENCE
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -59,7 +59,7 @@ def place(opened: Callable[..., Any]) -> Callable[[], contextlib.AbstractAsyncCo
     @contextlib.asynccontextmanager
     async def open_place() -> AsyncIterator[Place]:
         async with (
-            opened(changes=Settings(line=Line(port=0, calls=1_000))) as driver,
+            opened(changes=Settings(line=LineSettings(port=0, calls=1_000))) as driver,
             door_opened(driver.house.gate, driver.house.services) as (_, port),
         ):
             made = Place(driver, port)

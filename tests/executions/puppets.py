@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.model import Credential, Outcome, Request
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.model import Credential, Outcome, Request
 
 Name = Annotated[str, Meta(description="Which puppet")]
 

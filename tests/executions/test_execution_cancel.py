@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from puppets import asked
 
-from doorward.settings import Limits, Settings
+from doorward.config.settings import LimitSettings, Settings
 from waiting import until
 
 
@@ -40,7 +40,7 @@ async def test_cancelling_from_elsewhere_ends_the_call_with_an_outcome_and_a_rec
 
 
 async def test_what_still_waits_is_withdrawn_and_nothing_ran(theatre, puppets):
-    async with theatre(changes=Settings(limits=Limits(running=1))) as driver:
+    async with theatre(changes=Settings(limits=LimitSettings(running=1))) as driver:
         heard = []
         first = asked(driver, "puppet/change", "first", session="one")
         puppet = await puppets.on_stage("first")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from puppets import asked
 
-from doorward.settings import Limits, Sandbox, Settings
+from doorward.config.settings import LimitSettings, SandboxSettings, Settings
 from doorward.store import executions as sql
 from waiting import until
 
@@ -131,7 +131,7 @@ async def test_long_output_is_read_in_pages(theatre, puppets):
 
 
 async def test_no_more_is_kept_than_may_be_and_the_rest_is_counted(theatre, puppets):
-    async with theatre(changes=Settings(sandbox=Sandbox(output_bytes=10))) as driver:
+    async with theatre(changes=Settings(sandbox=SandboxSettings(output_bytes=10))) as driver:
         outcome = await performed(driver, puppets, "one", "0123456789abcdef")
         kept = (await look(driver, "output", outcome.call)).result
         status = (await look(driver, "status", outcome.call)).result
@@ -216,7 +216,7 @@ async def test_a_token_for_one_room_sees_only_what_runs_in_that_room(theatre, pu
 
 
 async def test_the_names_that_models_know_find_them(theatre, puppets):
-    async with theatre(changes=Settings(limits=Limits(running=2))) as driver:
+    async with theatre(changes=Settings(limits=LimitSettings(running=2))) as driver:
         call = asked(driver, "puppet/change", "one")
         puppet = await puppets.on_stage("one")
         status = await driver.ask("get_execution_status", room="lab", params={"execution": puppet.id})

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from puppets import asked
 
-from doorward.errors import CommandFailed
-from doorward.executions import executions as executions_module
-from doorward.executions.notices import Output, Progress, Started
-from doorward.settings import Limits, Settings
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core.errors import CommandFailed
+from doorward.gate.executions import registry as executions_module
+from doorward.gate.executions.notices import OutputNotice, ProgressNotice, StartedNotice
 from waiting import until
 
 
@@ -20,7 +20,7 @@ async def status(driver, execution, **more):
 
 
 async def test_a_call_is_queued_then_running_then_completed(theatre, puppets):
-    async with theatre(changes=Settings(limits=Limits(running=1))) as driver:
+    async with theatre(changes=Settings(limits=LimitSettings(running=1))) as driver:
         heard = []
         first = asked(driver, "puppet/change", "first", session="one")
         puppet = await puppets.on_stage("first")
@@ -35,7 +35,7 @@ async def test_a_call_is_queued_then_running_then_completed(theatre, puppets):
         later.end({"x": 1})
         outcome = await second
         ended = await status(driver, later.id)
-    assert heard == [Started(later.id, "puppet/look", queued=True), Started(later.id, "puppet/look")]
+    assert heard == [StartedNotice(later.id, "puppet/look", queued=True), StartedNotice(later.id, "puppet/look")]
     assert [waiting["state"], running["state"], ended["state"]] == ["queued", "running", "completed"]
     assert (waiting["seconds"], running["seconds"], ended["seconds"]) == (0.0, 2.0, 2.0)
     assert outcome.call == later.id == ended["execution"]
@@ -83,11 +83,11 @@ async def test_whoever_watches_hears_output_and_progress_in_order_and_the_outcom
         puppet.end()
         await call
     assert heard == [
-        Started(puppet.id, "puppet/change"),
-        Output("stdout", "hello\n"),
-        Output("stderr", "oh\n"),
-        Progress(0.5, "half way"),
-        Output("stdout", "�"),
+        StartedNotice(puppet.id, "puppet/change"),
+        OutputNotice("stdout", "hello\n"),
+        OutputNotice("stderr", "oh\n"),
+        ProgressNotice(0.5, "half way"),
+        OutputNotice("stdout", "�"),
     ]
 
 
@@ -100,7 +100,7 @@ async def test_what_is_said_after_the_end_is_not_heard(theatre, puppets):
         await call
         puppet.say("too late")
         puppet.execution.progress(0.9)
-    assert heard == [Started(puppet.id, "puppet/change")]
+    assert heard == [StartedNotice(puppet.id, "puppet/change")]
 
 
 async def test_progress_that_comes_too_fast_only_changes_what_the_next_notice_says(theatre, puppets):
@@ -117,7 +117,7 @@ async def test_progress_that_comes_too_fast_only_changes_what_the_next_notice_sa
         puppet.end()
         await call
     assert between["fraction"] == 0.99
-    assert heard[1:] == [Progress(0.0), Progress(0.995), Progress(1.0, "done")]
+    assert heard[1:] == [ProgressNotice(0.0), ProgressNotice(0.995), ProgressNotice(1.0, "done")]
 
 
 async def test_a_message_shows_no_secret(theatre, puppets):
@@ -198,7 +198,7 @@ async def test_five_run_ten_wait_and_their_states_say_so(theatre, puppets):
 
 
 async def test_ended_ones_are_kept_for_their_output_and_only_so_many(theatre, puppets, monkeypatch):
-    monkeypatch.setattr(executions_module, "_MOST_KEPT", 3)
+    monkeypatch.setattr(executions_module, "_MAX_ENDED", 3)
     async with theatre() as driver:
         ids = []
         for number in range(5):
@@ -220,7 +220,7 @@ async def test_ended_ones_are_kept_for_their_output_and_only_so_many(theatre, pu
 
 
 async def test_ended_ones_are_let_go_when_their_output_takes_too_much_memory(theatre, puppets, monkeypatch):
-    monkeypatch.setattr(executions_module, "_MOST_BYTES", 3_000)
+    monkeypatch.setattr(executions_module, "_MAX_BYTES", 3_000)
     async with theatre() as driver:
         ids = []
         for number in range(4):

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from puppets import asked
 
-from doorward.errors import Conflict
-from doorward.settings import Limits, Settings
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core.errors import Conflict
 
 
 async def rows(driver, command):
@@ -65,7 +65,7 @@ async def test_an_inner_call_counts_against_the_limits(theatre, puppets):
 
 
 async def test_inner_calls_need_no_place_of_their_own(theatre, puppets):
-    async with theatre(changes=Settings(limits=Limits(running=1, queued=0))) as driver:
+    async with theatre(changes=Settings(limits=LimitSettings(running=1, queued=0))) as driver:
         call = asked(driver, "puppet/ask", "puppet/ask puppet/change one")
         (await puppets.on_stage("one")).end()
         outcome = await call

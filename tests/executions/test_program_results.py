@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from puppets import asked
 
-from doorward.errors import CommandFailed, TimedOut
+from doorward.core.errors import CommandFailed, TimedOut
 from doorward.gate import result_text
 
 

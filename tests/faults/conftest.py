@@ -11,7 +11,7 @@ from evil_ledger import RECIPE, Ledger, ask, live
 from raw_server import Server
 
 from doorward.app import open_house
-from doorward.home import Home
+from doorward.config.home import Home
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +26,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     await ask(house, "recipe/put", id="lax", text=json.dumps(RECIPE))
                     await ask(house, "room/create", name="lax", recipe="lax")
                 await live(house, part * 9, part * 9 + 9)
-                await house.keeper.checkpoint()
+                await house.ledger_maintainer.checkpoint()
 
     asyncio.run(make())
     return folder
@@ -39,9 +39,9 @@ def rotated(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     async def rotate() -> None:
         async with open_house(Home(folder)) as house:
-            await house.keeper.rotate(150)
+            await house.ledger_maintainer.rotate(150)
             await live(house, 100, 104)
-            await house.keeper.rotate(80)
+            await house.ledger_maintainer.rotate(80)
 
     asyncio.run(rotate())
     return folder

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from doorward import record
 from doorward.app import House
-from doorward.home import Home
-from doorward.ledger.paths import LedgerPaths
-from doorward.ledger.verify import Finding, verify
-from doorward.model import Credential, Request
+from doorward.config.home import Home
+from doorward.core.model import Credential, Request
+from doorward.store.ledger import record
+from doorward.store.ledger.checkpoints import LedgerPaths
+from doorward.store.ledger.verification import Finding, verify
 
 _RULES = {"enabled": True, "whitelist": ["*"], "maxCommandsPerMinute": 1_000_000}
 RECIPE = {"recipeId": "lax", "displayName": "Lax", "strategy": {"aiCommands": _RULES}}
@@ -28,7 +28,7 @@ class Ledger:
         self.paths = LedgerPaths.of(folder)
 
     def verify(self) -> Finding:
-        return verify(self.paths, self.home.key())
+        return verify(self.paths, self.home.load_key())
 
     @contextlib.contextmanager
     def database(self) -> Iterator[sqlite3.Connection]:

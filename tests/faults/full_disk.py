@@ -17,13 +17,13 @@ import own_mounts
 from msgspec import Meta
 
 from doorward.app import House, open_house
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.errors import LedgerUnavailable
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.home import Home
-from doorward.ledger.paths import LedgerPaths
-from doorward.ledger.verify import verify
-from doorward.model import Credential, Outcome, Request
+from doorward.config.home import Home
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.errors import LedgerUnavailable
+from doorward.core.model import Credential, Outcome, Request
+from doorward.store.ledger.checkpoints import LedgerPaths
+from doorward.store.ledger.verification import verify
 from waiting import PATIENCE, until
 
 RULES = {"enabled": True, "whitelist": ["*"], "maxCommandsPerMinute": 1_000_000}
@@ -175,12 +175,12 @@ async def owes_the_end(disk: Disk) -> None:
             assert "full" in ended.message
         await asyncio.wait([gone])
         store = ask.house.services.store
-        assert store.owes
-        watching = asyncio.ensure_future(ask.house.keeper.watch())
+        assert store.has_owed_entries
+        watching = asyncio.ensure_future(ask.house.ledger_maintainer.watch())
         await asyncio.sleep(1.2)  # the keeper tries once while the disk is full, and must survive that
         assert not watching.done()
         disk.free()
-        await until(lambda: not store.owes)
+        await until(lambda: not store.has_owed_entries)
         assert (await ask("lab/touch")).status == "done"
         watching.cancel()
         rows = await _holds(ask, parts)
@@ -198,7 +198,7 @@ async def fills_again_and_again(disk: Disk) -> None:
             disk.free()
             outcomes = await asyncio.gather(*(ask("lab/touch") for _ in range(20)))
             assert {outcome.code for outcome in outcomes} == {"ok"}
-            await ask.house.keeper.checkpoint()
+            await ask.house.ledger_maintainer.checkpoint()
         await _holds(ask, parts)
 
 
@@ -210,12 +210,12 @@ async def checkpoints_survive(disk: Disk) -> None:
             assert (await ask("lab/touch")).status == "done"
             disk.fill()
             try:
-                await ask.house.keeper.checkpoint()
+                await ask.house.ledger_maintainer.checkpoint()
             except (OSError, LedgerUnavailable):
                 failed += 1
             disk.free()
             assert (await ask("lab/touch")).status == "done"
-            await ask.house.keeper.checkpoint()
+            await ask.house.ledger_maintainer.checkpoint()
         assert failed
         await _holds(ask, parts)
 
@@ -274,7 +274,7 @@ async def _holds(ask: Asking, parts: Lab) -> list[dict[str, Any]]:
         if outcome.status == "done":
             assert recorded[outcome.call] == "done"
     home = Home(ask.house.home.path)
-    assert verify(LedgerPaths.of(home.path), home.key()).broken == ""
+    assert verify(LedgerPaths.of(home.path), home.load_key()).broken == ""
     return rows
 
 

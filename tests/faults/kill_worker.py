@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from doorward.app import House, open_house
-from doorward.errors import DoorwardError
-from doorward.home import Home, Lock
-from doorward.model import Credential, Request
+from doorward.config.home import Home, HomeLock
+from doorward.core.errors import DoorwardError
+from doorward.core.model import Credential, Request
 
 RECIPE = {
     "recipeId": "yard",
@@ -52,8 +52,8 @@ def main() -> None:
 
 
 async def work(home: Home, seed: int) -> None:
-    home.make()
-    if not Lock(home).take():
+    home.create()
+    if not HomeLock(home).take():
         say("unusable", "the lock is held")
         return
     async with open_house(home) as house:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import warm_doorward
-from doorward.home import short_path
+from doorward.config.home import short_path
 from waiting import PATIENCE
 
 DOORWARD = Path(sys.executable).with_name("doorward")

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from doorward.backends.context import Context
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.doors.descriptors import make_room
-from doorward.doors.ports import listen
-from doorward.errors import Unusable
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.settings import Limits, Sandbox, Settings
-from doorward.settings import Server as ServerSettings
+from doorward.commands.context import Context
+from doorward.config.settings import LimitSettings, SandboxSettings, Settings
+from doorward.config.settings import ServerSettings as ServerSettings
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.errors import Unusable
+from doorward.doors.http.ports import listen
+from doorward.doors.http.server import raise_file_limit
 from listening import Client, Listening, get, house, listening, post
 from waiting import PATIENCE, until
 
@@ -62,7 +62,7 @@ class Stage:
         self.began.set()
         try:
             while True:
-                ctx.execution.say("stdout", words)
+                ctx.execution.write("stdout", words)
                 await (asyncio.sleep(0) if words else asyncio.Event().wait())
         finally:
             self.ended.set()
@@ -156,7 +156,7 @@ async def test_a_client_that_never_reads_its_stream_is_cut_off_and_its_call_canc
     way: str, staged: Any, stage: Stage
 ) -> None:
     """MCP is not among them: of what a command says it tells a little, a few times a second."""
-    more_than_the_kernel_holds = Sandbox(output_bytes=30_000_000)
+    more_than_the_kernel_holds = SandboxSettings(output_bytes=30_000_000)
     limits = ServerSettings(unread_seconds=1)
     async with staged(Settings(server=limits, sandbox=more_than_the_kernel_holds)) as (driver, ways):
         client = await ways.ask(way, "hold/flood")
@@ -202,8 +202,8 @@ async def _quiet(driver: Any) -> None:
 
 
 async def test_a_thousand_clients_at_once_get_all_their_answers(staged: Any) -> None:
-    assert make_room(2_048)[0] == 2_048
-    many = Limits(running=1_000, queued=1_000, per_minute=1_000_000)
+    assert raise_file_limit(2_048)[0] == 2_048
+    many = LimitSettings(running=1_000, queued=1_000, per_minute=1_000_000)
     begin = asyncio.Event()
 
     async def ask(ways: Ways) -> list[int]:
@@ -237,7 +237,7 @@ async def test_a_port_that_another_doorward_has_says_how_to_reach_it(staged: Any
 def test_few_files_mean_few_connections_and_a_sentence_about_it() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 3_000));"
-        "from doorward.doors.descriptors import make_room; print(make_room(500)); print(make_room(4_096));"
+        "from doorward.doors.http.server import make_room; print(make_room(500)); print(make_room(4_096));"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()

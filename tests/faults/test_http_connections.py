@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from doorward.doors.cycle import at_once
-from doorward.doors.descriptors import make_room
-from doorward.settings import Server as Limits
+from doorward.config.settings import ServerSettings as Limits
+from doorward.doors.http.request_cycle import send_complete_response
+from doorward.doors.http.server import raise_file_limit
 from listening import Client, Listening, bare, get, listening, post
 from waiting import until
 
@@ -74,7 +74,7 @@ class Echo:
             pass
 
     async def _answer(self, send: Any, body: bytes) -> None:
-        if len(self.seen) % 2 and at_once(send, 200, b"", body):
+        if len(self.seen) % 2 and send_complete_response(send, 200, b"", body):
             return
         headers = [(b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -89,7 +89,7 @@ async def serving(tmp_path: Path, limits: Limits = SHORT) -> AsyncIterator[tuple
 
 
 async def test_two_thousand_slow_clients_are_all_ended_while_a_good_one_is_answered(tmp_path: Path) -> None:
-    assert make_room(4_096)[0] == 4_096
+    assert raise_file_limit(4_096)[0] == 4_096
     limits = Limits(head_seconds=2)
     heads = (b"", b"GET /", b"GET /slow HTTP/1.1\r\nHost: local", b"POST /slow HTTP/1.1\r\nHost: localhost\r\nX: ")
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from doorward.settings import Server as Limits
-from doorward.settings import Settings
+from doorward.config.settings import ServerSettings as Limits
+from doorward.config.settings import Settings
 from listening import PATIENCE, Client, Listening, bare, house, listening
 
 HEAD = b"POST /x HTTP/1.1\r\nHost: localhost\r\n"
@@ -158,8 +158,8 @@ async def test_requests_for_others_and_from_other_pages_reach_no_route(host: str
         before = len(await driver.ledger())
         server = house(driver)
         async with listening(server, driver.house.home.socket) as here, asyncio.timeout(PATIENCE):
-            assert {"/health", "/metrics", "/nowhere"} <= set(paths(server.routed.routes))
-            for path in paths(server.routed.routes):
+            assert {"/health", "/metrics", "/nowhere"} <= set(paths(server.router.routes))
+            for path in paths(server.router.routes):
                 await _refused_everywhere(here, path)
             client = await here.connect()
             await client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -12,86 +12,86 @@ from typing import Any
 import pytest
 
 import doorward
-from doorward.calltext import typed
+from doorward.cli.approvals import parse_value
 from doorward.cli.data import JsonText
-from doorward.cli.questions import value_of
-from doorward.commands import FAMILIES
-from doorward.doors.http import Server
-from doorward.doors.ports import version_in
-from doorward.edited.jsontext import parse as parse_configuration
-from doorward.edited.unreadable import Unreadable
-from doorward.errors import BadParams, DoorwardError
-from doorward.personas.persona import parse as parse_persona
-from doorward.recipes.recipe import parse
-from doorward.registry import Registry
-from doorward.settings import Data, Settings
+from doorward.commands.families import FAMILIES
+from doorward.config.jsonc import UnreadableText
+from doorward.config.jsonc import parse_jsonc as parse_configuration
+from doorward.config.settings import DataSettings, Settings
+from doorward.core.argtext import convert_args
+from doorward.core.errors import BadParams, DoorwardError
+from doorward.core.registry import Registry
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.http.ports import parse_health_version
+from doorward.gate.recipes.recipe import parse_recipe
+from doorward.rooms.personas.persona import parse_persona as parse_persona
 from doorward.store.paging import read_cursor
 from json_texts import FORBIDDEN, OURS_REFUSED
 
 REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
 
 OUTSIDE = {
-    "agents/calls/jsoncalls.py": "calls in the answer of a model; their tests are beside the calls'",
-    "agents/calls/native.py": "arguments of native calls; their tests are beside the calls'",
-    "agents/calls/pythonic.py": "values of calls that are written like code; their tests are beside the calls'",
-    "agents/keeper/own_tools.py": "parameters that a model wrote as a text; its tests are beside the keeper's",
+    "agents/calls/json_calls.py": "calls in the answer of a model; their tests are beside the calls'",
+    "agents/calls/json_calls.py": "arguments of native calls; their tests are beside the calls'",
+    "agents/calls/python_calls.py": "values of calls that are written like code; their tests are beside the calls'",
+    "agents/keeper/tools.py": "parameters that a model wrote as a text; its tests are beside the keeper's",
     "agents/models/local_process.py": "tokens as a model in a file counts them; what is no JSON counts as no answer",
-    "agents/models/mapping.py": "arguments of calls as a model wrote them; its tests are beside the models'",
-    "agents/quoting.py": "values of calls, to compare them; what is no JSON is a text, and nothing of it is run",
-    "backends/session/words.py": "JSON behind --name= in a line of the shell; what is no JSON is plain text",
-    "backends/session/builtins/records.py": "what is piped into words; its tests are beside the virtual files'",
-    "backends/vfs/records.py": "records that are written as files; its tests are beside the virtual files'",
-    "backends/recipe_draft.py": "the id inside the text of a recipe, which is then read whole",
+    "agents/models/provider_stream.py": "arguments of calls as a model wrote them; its tests are beside the models'",
+    "agents/quotations.py": "values of calls, to compare them; what is no JSON is a text, and nothing of it is run",
+    "shell/word_parser.py": "JSON behind --name= in a line of the shell; what is no JSON is plain text",
+    "shell/builtins/data.py": "what is piped into words; its tests are beside the virtual files'",
+    "shell/vfs/data_mount.py": "records that are written as files; its tests are beside the virtual files'",
+    "commands/recipe.py": "the id inside the text of a recipe, which is then read whole",
     "bench/search_functions.py": "the functions and questions of others that the search is measured with",
     "agents/house/results.py": "what commands gave, in the words that models read; what is no JSON is a text",
-    "calltext.py": "parameters written as text, by the terminal and by chat",
-    "catalogue/parse.py": "the catalogue file; its tests are beside the catalogue's",
-    "edited/jsontext.py": "configuration files of MCP clients, which may hold comments",
+    "core/argtext.py": "parameters written as text, by the terminal and by chat",
+    "commands/catalogue/parser.py": "the catalogue file; its tests are beside the catalogue's",
+    "config/jsonc.py": "configuration files of MCP clients, which may hold comments",
     "cli/data.py": "the --filter option",
-    "cli/questions.py": "a field of the answer to a server's question; what is no JSON is a text",
-    "client/replies.py": "the answers of the server; its tests are beside the client's",
+    "cli/approvals.py": "a field of the answer to a server's question; what is no JSON is a text",
+    "client/responses.py": "the answers of the server; its tests are beside the client's",
     "doors/line/frames.py": "the lines of the line door; their tests are beside the line door's",
-    "doors/ports.py": "what a program on our port says of its health",
-    "doors/rest/reading.py": "the body of every request of the terminal and to the REST door",
-    "personas/persona.py": "files of personas, and the text of persona/put",
-    "recipes/recipe.py": "recipe files, and the text of recipe/put",
-    "upstream/parse.py": "the file of upstream servers; its tests are beside it",
-    "store/attached.py": "the id of a record with several key columns",
+    "doors/http/ports.py": "what a program on our port says of its health",
+    "doors/rest/request_reader.py": "the body of every request of the terminal and to the REST door",
+    "rooms/personas/persona.py": "files of personas, and the text of persona/put",
+    "gate/recipes/recipe.py": "recipe files, and the text of recipe/put",
+    "upstream/server_file.py": "the file of upstream servers; its tests are beside it",
+    "store/attached_databases.py": "the id of a record with several key columns",
     "store/paging.py": "the cursor of a page",
-    "upstream/fetching.py": "what servers say about logging in to them; its tests are beside the login's",
+    "upstream/oauth/discovery.py": "what servers say about logging in to them; its tests are beside the login's",
     "upstream/session.py": "what an upstream server wrote instead of an answer; its tests are beside the session's",
-    "wire/frames.py": "the messages of MCP; their tests are beside the wire's and the door's",
+    "core/wire/frames.py": "the messages of MCP; their tests are beside the wire's and the door's",
 }
 """The readers of texts from outside; all read with strictjson, and each has a test below."""
 
 OUR_OWN = {
-    "agents/errand.py": "parameters of a stored question",
-    "agents/keeper/briefing.py": "the list of useful commands, part of the package",
-    "agents/keeper/desk.py": "parameters of a stored question",
-    "agents/keeper/waiting.py": "where the keeper left off, as it was stored",
+    "agents/personas/tool_calls.py": "parameters of a stored question",
+    "agents/keeper/prompt.py": "the list of useful commands, part of the package",
+    "agents/keeper/service.py": "parameters of a stored question",
+    "agents/keeper/paused_request.py": "where the keeper left off, as it was stored",
     "agents/house/knowledge.py": "what the house model knows, part of the package",
     "agents/house/phrasing/book.py": "examples of requests for the house model, part of the package",
     "agents/house/entities/knowledge.py": "the vocabulary of the house model, part of the package",
     "agents/house/telling/knowledge.py": "how the house model tells results, part of the package",
     "agents/house/wording/knowledge.py": "other wordings that the house model knows, part of the package",
     "app.py": "what the throttle left for the next process",
-    "approvals/approvals.py": "the approvers, written when the question was stored",
-    "backends/approval.py": "parameters of a stored question",
-    "backends/data/collection.py": "before-images",
-    "backends/data/managed.py": "before-images",
-    "backends/debug.py": "our log; a line that is none is shown as it is",
-    "backends/persona.py": "a persona that was checked when it came in",
-    "backends/recipe.py": "a recipe that was checked when it came in",
-    "backends/recipe_diff.py": "parameters from the ledger",
-    "recipes/replay.py": "parameters from the ledger; what is none cannot be told",
-    "backends/room.py": "before-images",
-    "backends/room_saying.py": "before-images",
-    "backends/user.py": "before-images",
-    "backends/help/suggesting.py": "what files of a kind are called, part of the package",
+    "gate/approvals.py": "the approvers, written when the question was stored",
+    "commands/approval.py": "parameters of a stored question",
+    "commands/data/collection.py": "before-images",
+    "commands/data/managed_records.py": "before-images",
+    "commands/debug.py": "our log; a line that is none is shown as it is",
+    "commands/persona.py": "a persona that was checked when it came in",
+    "commands/recipe.py": "a recipe that was checked when it came in",
+    "commands/recipe_diff.py": "parameters from the ledger",
+    "gate/recipes/replay.py": "parameters from the ledger; what is none cannot be told",
+    "commands/room.py": "before-images",
+    "commands/room_messages.py": "before-images",
+    "commands/user.py": "before-images",
+    "commands/help/suggestions.py": "what files of a kind are called, part of the package",
     "store/command_texts.py": "words that say nothing and words that mean the like, part of the package",
-    "backends/file/changing.py": "what was foreseen, written when the question was stored",
-    "backends/session/sessions.py": "sessions, as they were stored",
-    "backends/shell/history.py": "parameters from the ledger",
+    "commands/file/changes.py": "what was foreseen, written when the question was stored",
+    "shell/sessions.py": "sessions, as they were stored",
+    "commands/programs/context.py": "parameters from the ledger",
     "bench/apart.py": "what its own child process measured",
     "bench/first_list.py": "the answers of the servers that it measures",
     "bench/questions/question.py": "the questions of the examination, part of the package",
@@ -100,35 +100,35 @@ OUR_OWN = {
     "bench/serving.py": "what its own child process says of its address",
     "bench/upstream_echo.py": "what the gateway that it is measured behind asks it",
     "bench/upstream_house.py": "the answers of the servers that it measures",
-    "cli/chat_way.py": "the answers and streams of our own server on the owner's socket",
-    "cli/client.py": "the answer of our own server on the owner's socket",
-    "cli/following.py": "the lines of our own server on the owner's socket",
-    "cli/shell_way.py": "the answers and streams of our own server on the owner's socket",
-    "doors/rest/once.py": "answers of our own that are kept for a while",
+    "cli/chat_transport.py": "the answers and streams of our own server on the owner's socket",
+    "cli/local_client.py": "the answer of our own server on the owner's socket",
+    "cli/local_client.py": "the lines of our own server on the owner's socket",
+    "cli/shell_transport.py": "the answers and streams of our own server on the owner's socket",
+    "doors/rest/idempotency.py": "answers of our own that are kept for a while",
     "doors/rest/openapi.py": "samples that commands declare",
-    "doors/mcp_stdio/frames.py": "the top of messages that the MCP door then reads strictly",
-    "doors/mcp_stdio/hello.py": "what our own processes say to each other on the owner's socket",
-    "doors/mcp/state.py": "what MCP clients carry for us, whose signature is checked",
-    "gate/resolve.py": "parameters of a stored question",
-    "ledger/checkpoints.py": "checkpoints, whose signature is checked",
-    "ledger/verify.py": "moved-out records, whose hashes are checked",
-    "edited/published.py": "published schemas, part of the package",
-    "personas/membership.py": "which rooms are awaited, as it was stored",
+    "doors/mcp/stdio/frames.py": "the top of messages that the MCP door then reads strictly",
+    "doors/mcp/stdio/handshake.py": "what our own processes say to each other on the owner's socket",
+    "doors/mcp/request.py": "what MCP clients carry for us, whose signature is checked",
+    "gate/resolver.py": "parameters of a stored question",
+    "store/ledger/checkpoints.py": "checkpoints, whose signature is checked",
+    "store/ledger/verification.py": "moved-out records, whose hashes are checked",
+    "config/published_schema.py": "published schemas, part of the package",
+    "rooms/personas/memberships.py": "which rooms are awaited, as it was stored",
     "rooms/messages.py": "attachments, as they were stored",
-    "rooms/tokens.py": "the rooms of a stored token",
-    "sandbox/finding.py": "what our own probe found",
+    "rooms/accounts/tokens.py": "the rooms of a stored token",
+    "sandbox/confinement_probe.py": "what our own probe found",
     "sandbox/inside/messages.py": "messages between Doorward and its own helpers",
     "sandbox/inside/probe.py": "what Doorward tells its own probe",
-    "store/attached_changes.py": "before-images",
+    "store/attached_edits.py": "before-images",
     "store/before_images.py": "names that the database itself wrote as JSON",
     "store/collections.py": "values that the database itself wrote as JSON",
-    "store/records.py": "records and schemas that were checked when they came in",
+    "store/managed_collections.py": "records and schemas that were checked when they came in",
     "store/sql_functions.py": "access lists; what is no list of texts lets nobody in",
     "store/values.py": "values that the database itself wrote as JSON",
-    "strictjson.py": "the strict reader itself",
+    "core/strictjson.py": "the strict reader itself",
     "upstream/pins.py": "definitions of tools as they were stored; what is none is left out",
-    "upstream/peeking.py": "the top of messages of upstream servers, which the session then reads strictly",
-    "upstream/tokens.py": "the tokens that Doorward keeps for itself; what is none counts as no token",
+    "upstream/http_endpoint.py": "the top of messages of upstream servers, which the session then reads strictly",
+    "upstream/oauth/token_store.py": "the tokens that Doorward keeps for itself; what is none counts as no token",
 }
 """Readers of what Doorward wrote itself, or of what is checked in another way."""
 
@@ -163,7 +163,7 @@ def test_a_parameter_written_as_text(command: str, parameter: str) -> None:
     declared = registry()[command]
     for text in REFUSED:
         with pytest.raises(BadParams, match=f"^{command}: parameter {parameter} must be ") as refusal:
-            typed(declared, [(parameter, text.decode("utf-8", "surrogateescape"))])
+            convert_args(declared, [(parameter, text.decode("utf-8", "surrogateescape"))])
         assert len(refusal.value.message) < 400, text
 
 
@@ -172,10 +172,10 @@ def test_a_text_where_a_list_of_texts_is_wanted_is_refused_or_stays_the_one_word
     for text in REFUSED:
         given = text.decode("utf-8", "surrogateescape")
         if re.fullmatch(r"[^\s,\[{\"'][^\s,]*", given):
-            assert typed(declared, [("fields", given)]) == {"fields": [given]}, text
+            assert convert_args(declared, [("fields", given)]) == {"fields": [given]}, text
         else:
             with pytest.raises(BadParams, match=r"^data/list: parameter fields must be "):
-                typed(declared, [("fields", given)])
+                convert_args(declared, [("fields", given)])
 
 
 def test_the_filter_option_of_the_data_command() -> None:
@@ -186,10 +186,10 @@ def test_the_filter_option_of_the_data_command() -> None:
 
 
 def test_a_field_of_an_answer_to_a_server() -> None:
-    assert [value_of(text, {"type": "integer"}) for text in ("7", "true")] == [7, True]
+    assert [parse_value(text, {"type": "integer"}) for text in ("7", "true")] == [7, True]
     for text in REFUSED:
         given = text.decode("utf-8", "surrogateescape")
-        assert value_of(given, {"type": "integer"}) == given
+        assert parse_value(given, {"type": "integer"}) == given
 
 
 def test_a_configuration_file_of_an_mcp_client() -> None:
@@ -198,7 +198,7 @@ def test_a_configuration_file_of_an_mcp_client() -> None:
     for text in FORBIDDEN:
         try:
             parse_configuration(text.decode("utf-8", "surrogateescape"))
-        except Unreadable:
+        except UnreadableText:
             continue
         read.append(text)
     usual = [text for text in read if b"//" in text or b"/*" in text or text in (b"[1,]", b'{"a":1,}')]
@@ -217,7 +217,7 @@ def test_the_file_of_a_persona() -> None:
 def test_a_recipe_file() -> None:
     for text in REFUSED:
         with pytest.raises(DoorwardError):
-            parse(text, "research.json")
+            parse_recipe(text, "research.json")
 
 
 async def test_recipe_files_in_the_folder_and_recipe_put(driver: Any) -> None:
@@ -237,7 +237,7 @@ async def test_recipe_files_in_the_folder_and_recipe_put(driver: Any) -> None:
 
 
 async def test_the_body_of_a_request_to_the_owners_socket(driver: Any) -> None:
-    server = Server(driver.house.gate, driver.house.services)
+    server = HttpApplications(driver.house.gate, driver.house.services)
     for wrap in (lambda text: text, lambda text: b'{"command":"data/list","params":' + text + b"}"):
         for text in REFUSED:
             for path in ("/api/run", "/api/explain"):
@@ -248,10 +248,10 @@ async def test_the_body_of_a_request_to_the_owners_socket(driver: Any) -> None:
 
 
 def test_the_health_of_whoever_has_our_port() -> None:
-    assert version_in(b'{"status": "ok", "version": "0.1.0", "problems": 0}') == "0.1.0"
+    assert parse_health_version(b'{"status": "ok", "version": "0.1.0", "problems": 0}') == "0.1.0"
     for text in REFUSED:
-        assert version_in(text) == ""
-        assert version_in(b'{"status": "ok", "version": ' + text + b', "problems": 0}') == ""
+        assert parse_health_version(text) == ""
+        assert parse_health_version(b'{"status": "ok", "version": ' + text + b', "problems": 0}') == ""
 
 
 def test_the_cursor_of_a_page() -> None:
@@ -282,7 +282,7 @@ def _make_shop(file: Path) -> None:
 
 
 def _with_database(file: Path) -> Any:
-    return Settings(data=Data(databases={"shop": f"sqlite:///{file}"}))
+    return Settings(data=DataSettings(databases={"shop": f"sqlite:///{file}"}))
 
 
 async def _post(app: Any, path: str, body: bytes) -> tuple[int, bytes]:

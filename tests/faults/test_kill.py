@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 
 from doorward.app import open_house
-from doorward.home import Home
-from doorward.ledger.paths import LedgerPaths
-from doorward.ledger.verify import verify
+from doorward.config.home import Home
+from doorward.store.ledger.checkpoints import LedgerPaths
+from doorward.store.ledger.verification import verify
 
 WORKER = Path(__file__).with_name("kill_worker.py")
 DOORWARD = Path(sys.executable).with_name("doorward")
@@ -197,6 +197,6 @@ def _has_a_ledger(home: Home) -> bool:
 
 
 def _verified(home: Home) -> bool:
-    found = verify(LedgerPaths.of(home.path), home.key())
+    found = verify(LedgerPaths.of(home.path), home.load_key())
     assert found.broken == ""
     return True

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from doorward.command import Example, Family, Foreseen, NoUndo
-from doorward.doors.line.door import Door
-from doorward.errors import DoorwardError, NotAuthenticated, TooFast
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.home import Home
-from doorward.model import Credential
-from doorward.rooms.accounts import Attempt
-from doorward.rooms.attempts import ACCOUNT, ADDRESS, PAIR, Attempts
+from doorward.config.home import Home
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import EffectPreview, Example, Family, NoUndo
+from doorward.core.errors import DoorwardError, NotAuthenticated, TooFast
+from doorward.core.model import Credential
+from doorward.doors.line.door import LineDoor
+from doorward.rooms.accounts.accounts import AccountAttempt
+from doorward.rooms.accounts.attempt_limits import ACCOUNT_LIMIT, ADDRESS_LIMIT, PAIR_LIMIT, AttemptLimiter
 from waiting import PATIENCE
 
 RECIPE = {
@@ -29,7 +29,7 @@ OLD, NEW = "four words make one", "five other words make two"
 
 @pytest.fixture
 async def house(home: Home, opened: Any) -> Any:
-    home.make()
+    home.create()
     (home.recipes / "lax.json").write_text(json.dumps(RECIPE))
     async with opened() as driver:
         for room in ("yard", "vault"):
@@ -132,7 +132,7 @@ async def test_one_piece_of_requests_for_the_list_makes_no_heap_of_answers(house
     is served."""
     services = house.house.services
     token = await house.token("bot", rooms=["yard"], kind="service")
-    connection = Door(house.house.gate, services).connection()
+    connection = LineDoor(house.house.gate, services).create_connection()
     wire = Wire()
     connection.connection_made(wire)  # type: ignore[arg-type]
     await asyncio.gather(*connection._tasks)
@@ -167,10 +167,10 @@ async def test_whoever_asks_in_a_loop_is_told_its_own_answer(house: Any) -> None
 
 
 def test_refused_attempts_do_not_make_the_house_forget_the_others(clock: Any) -> None:
-    attempts = Attempts(clock)
+    attempts = AttemptLimiter(clock)
 
     def attempt(account: str, address: str) -> None:
-        attempts.count((f"{account} {address}", PAIR), (account, ACCOUNT), (address, ADDRESS))
+        attempts.count((f"{account} {address}", PAIR_LIMIT), (account, ACCOUNT_LIMIT), (address, ADDRESS_LIMIT))
 
     def refused(account: str, address: str) -> bool:
         try:
@@ -207,7 +207,7 @@ async def test_a_login_with_the_old_password_does_not_outlive_the_change_it_meet
         return bool(answer)
 
     accounts._passwords.fits = slowly
-    attempt = Attempt("auth/login", "rest", "10.0.0.1", "local", "owner")
+    attempt = AccountAttempt("auth/login", "rest", "10.0.0.1", "local", "owner")
     login = asyncio.create_task(accounts.login(attempt, OLD))
     await checked.wait()
     await accounts.set_password(owner, NEW, current=None)
@@ -222,7 +222,7 @@ async def test_a_login_with_the_old_password_does_not_outlive_the_change_it_meet
 
 async def test_a_changed_password_ends_logins_also_when_whoever_changed_it_hangs_up(house: Any) -> None:
     accounts, _ = await _with_password(house)
-    attempt = Attempt("auth/login", "rest", "10.0.0.1", "local", "owner")
+    attempt = AccountAttempt("auth/login", "rest", "10.0.0.1", "local", "owner")
     stolen = await accounts.login(attempt, OLD)
     store = accounts._store
     write, handed_over = store.write, asyncio.Event()
@@ -290,15 +290,15 @@ async def test_trying_a_call_out_for_people_leaves_a_record_also_when_the_caller
         """Run."""
         return {}
 
-    @program.foresees
-    async def foresee(ctx: Any) -> Foreseen | None:
+    @program.previews_effect
+    async def foresee(ctx: Any) -> EffectPreview | None:
         tried.set()
         await asyncio.Event().wait()
         return None
 
     recipe = json.loads(json.dumps(RECIPE))
     recipe["strategy"]["aiCommands"]["requireApproval"] = {"slow/program": True}
-    home.make()
+    home.create()
     (home.recipes / "lax.json").write_text(json.dumps(recipe))
     async with opened(families=[family]) as driver:
         await driver.owner("room/create", name="yard", recipe="lax")

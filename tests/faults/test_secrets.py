@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import pytest
 from msgspec import Meta
 
-from doorward.command import Example, Family, NoUndo
-from doorward.errors import CommandFailed
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.home import Home
+from doorward.config.home import Home
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import Example, Family, NoUndo
+from doorward.core.errors import CommandFailed
 from waiting import PATIENCE
 
 DOORWARD = Path(sys.executable).with_name("doorward")

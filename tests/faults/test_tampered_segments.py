@@ -13,8 +13,8 @@ import msgspec
 import pytest
 from evil_ledger import Ledger, forged, found, live
 
-from doorward import record
 from doorward.app import open_house
+from doorward.store.ledger import record
 
 
 def test_a_ledger_that_was_rotated_twice_verifies(segmented: Ledger) -> None:
@@ -126,11 +126,11 @@ async def test_a_ledger_verifies_while_it_is_written_signed_and_rotated(made: Pa
         writing = asyncio.gather(*(live(house, first, first + 25) for first in range(200, 600, 100)))
         looked = 0
         while not writing.done():
-            finding, *_ = await asyncio.gather(asyncio.to_thread(ledger.verify), house.keeper.checkpoint())
+            finding, *_ = await asyncio.gather(asyncio.to_thread(ledger.verify), house.ledger_maintainer.checkpoint())
             assert finding.broken == ""
             looked += 1
             if looked % 4 == 0:
-                await house.keeper.rotate(100)
+                await house.ledger_maintainer.rotate(100)
         await writing
         assert looked > 3
     finding = ledger.verify()
@@ -143,10 +143,10 @@ async def test_the_start_of_a_running_call_is_not_moved_out(made: Path, tmp_path
     ledger = Ledger(Path(shutil.copytree(made, tmp_path / "home")))
     async with open_house(ledger.home) as house:
         before = house.services.store.head.seq
-        entry = record.from_row(ledger.rows()[-1]).entry
+        entry = record.record_from_row(ledger.rows()[-1]).entry
         await house.services.store.write(entries=[_running(entry)])
         await live(house, 50, 53)
-        await house.keeper.rotate(0)
+        await house.ledger_maintainer.rotate(0)
         left = await house.services.store.read("SELECT min(seq) AS first FROM ledger")
         assert left[0]["first"] == before + 1
     async with open_house(ledger.home) as house:

@@ -14,10 +14,10 @@ import pytest
 from evil_ledger import Ledger, ask, changed, forged, found, live
 
 import warm_doorward
-from doorward import record
 from doorward.app import open_house
-from doorward.home import Home
-from doorward.ledger.paths import LedgerPaths
+from doorward.config.home import Home
+from doorward.store.ledger import record
+from doorward.store.ledger.checkpoints import LedgerPaths
 
 
 def test_an_untouched_ledger_verifies(ledger: Ledger) -> None:
@@ -119,8 +119,8 @@ def _rechained(rows: list[tuple[Any, ...]], at: int, **changes: Any) -> list[tup
     forged, prev = [], rows[at - 1][-1]
     for row in rows[at:]:
         values = dict(zip(record.COLUMNS, row, strict=True)) | (changes if row is rows[at] else {}) | {"prev": prev}
-        entry = record.from_row(tuple(values.values())).entry
-        prev = values["hash"] = record.seal(values["seq"], entry, prev)
+        entry = record.record_from_row(tuple(values.values())).entry
+        prev = values["hash"] = record.chain_hash(values["seq"], entry, prev)
         forged.append(tuple(values.values()))
     return [*rows[:at], *forged]
 

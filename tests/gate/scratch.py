@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.errors import CommandFailed
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.errors import CommandFailed
 
 Text = Annotated[str, Meta(description="Any text")]
 

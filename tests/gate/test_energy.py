@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from doorward.config.settings import EnergySettings as EnergySettings
+from doorward.config.settings import Settings
+from doorward.core.model import Credential
 from doorward.gate.energy import status
-from doorward.model import Credential
-from doorward.settings import Energy as EnergySettings
-from doorward.settings import Settings
 
 ON = Settings(energy=EnergySettings(enabled=True, recovery_per_second=0.0))
 RECOVERS = Settings(energy=EnergySettings(enabled=True, recovery_per_second=1.0))

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import doorward
-from doorward.errors import leaves
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core.errors import concrete_errors
+from doorward.core.model import Admitted, Credential, Permit, Request
 from doorward.gate import executor, permit, runner
 from doorward.gate import gate as gate_module
-from doorward.model import Admitted, Credential, Permit, Request
-from doorward.settings import Limits, Settings
 
 
 async def test_a_read_leaves_one_record_and_a_change_leaves_two(house, scratch):
@@ -176,7 +176,7 @@ async def test_five_run_ten_wait_and_the_sixteenth_is_refused_at_once(house, scr
 
 
 async def test_a_waiting_caller_that_hangs_up_gives_its_place_to_the_next(house, scratch):
-    async with house(changes=Settings(limits=Limits(running=1, queued=2))) as driver:
+    async with house(changes=Settings(limits=LimitSettings(running=1, queued=2))) as driver:
         first, second, third = [
             asyncio.create_task(driver.ask("scratch/wait", room="lab", params={"text": str(n)}, session="one"))
             for n in range(3)
@@ -289,8 +289,8 @@ async def test_a_subscriber_that_fails_harms_nobody(house):
 
 
 def test_every_refusal_and_failure_has_its_own_code():
-    assert all("code" in vars(leaf) for leaf in leaves())
-    assert len({leaf.code for leaf in leaves()}) == len(leaves())
+    assert all("code" in vars(leaf) for leaf in concrete_errors())
+    assert len({leaf.code for leaf in concrete_errors()}) == len(concrete_errors())
 
 
 def _calls_in_order(source: str, *steps: str) -> bool:

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from doorward.clock import Clock
-from doorward.model import Credential, Request
-from doorward.settings import Limits, Line, Settings
+from doorward.config.settings import LimitSettings, LineSettings, Settings
+from doorward.core.clock import Clock
+from doorward.core.model import Credential, Request
 
 
 async def test_the_recipe_limits_commands_a_minute_and_says_when_to_retry(house, clock):
@@ -99,7 +99,7 @@ async def test_reading_the_same_after_a_change_is_no_loop_and_changing_the_same_
 
 
 async def test_people_outside_rooms_are_limited_by_the_house_and_not_taken_for_loops(house, clock):
-    async with house(changes=Settings(limits=Limits(per_minute=5))) as driver:
+    async with house(changes=Settings(limits=LimitSettings(per_minute=5))) as driver:
         clock.advance(61)
         asked = [await driver.ask("room/list", by="", room="") for _ in range(6)]
     assert [outcome.code for outcome in asked] == ["ok"] * 5 + ["too_fast"]
@@ -142,7 +142,7 @@ async def test_limits_hold_over_a_restart_of_the_process(house, opened, scratch,
 
 async def test_clients_of_the_line_door_have_counts_of_their_own(house, clock):
     """By session, whoever they speak as and whatever they call; asking after a call is not counted."""
-    changes = Settings(line=Line(calls=2, calls_seconds=10.0))
+    changes = Settings(line=LineSettings(calls=2, calls_seconds=10.0))
 
     async def ask(driver, session, command="scratch/look", door="line"):
         voice = Credential(owner=True, speak_as="line", kind="service")

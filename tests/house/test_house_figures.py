@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.questions.seed import SETTINGS
 
 from doorward.agents.house import resolving
 from doorward.app import open_house
-from bench.questions.seed import SETTINGS
-from doorward.home import Home
-from doorward.model import Credential, Request
+from doorward.config.home import Home
+from doorward.core.model import Credential, Request
 from doorward.rooms.people import LOCAL
 
 NOW = datetime.now(UTC)
@@ -151,7 +151,7 @@ FOLLOWED: list[list[tuple[str, str]]] = [
 
 async def _answers(folder: Path) -> dict[str, str]:
     home, told = Home(folder), {}
-    home.make()
+    home.create()
     async with open_house(home, changes=SETTINGS) as house:
 
         async def ask(command: str, params: Row) -> Row:

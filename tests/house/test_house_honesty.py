@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from bench.questions.seed import seeded
+from bench.questions.state import Ran, Watch
 
 from doorward.agents.house.knowledge import smalltalk
 from doorward.agents.house.model import HouseModel
-from doorward.agents.models.model import Asked, Prompt, Text, Tool, Turn
-from bench.questions.seed import seeded
-from bench.questions.state import Ran, Watch
+from doorward.agents.models.model import ChatTurn, NativeCall, Prompt, TextPiece, ToolSpec
 
 pytestmark = pytest.mark.anyio
 HERE = "You are Head Librarian, known as @librarian, an AI in the room 'lab'."
@@ -46,11 +46,11 @@ async def answered(watch: Watch, question: str) -> tuple[str, list[Ran]]:
 
 
 async def in_a_room(question: str, tools: tuple[str, ...] = OFFERED[-1]) -> tuple[list[str], str]:
-    offered = tuple(Tool(name, "Do it.\n\nIt waits for a person's approval before it runs.", {}) for name in tools)
-    prompt = Prompt(instructions=HERE, turns=(Turn(role="user", text=question, speaker="owner"),), tools=offered)
+    offered = tuple(ToolSpec(name, "Do it.\n\nIt waits for a person's approval before it runs.", {}) for name in tools)
+    prompt = Prompt(instructions=HERE, turns=(ChatTurn(role="user", text=question, speaker="owner"),), tools=offered)
     pieces = [piece async for piece in HouseModel(lambda: 1_800_000_000.0).answer(prompt)]
-    calls = [one.name for one in pieces if isinstance(one, Asked)]
-    return calls, "".join(one.text for one in pieces if isinstance(one, Text))
+    calls = [one.name for one in pieces if isinstance(one, NativeCall)]
+    return calls, "".join(one.text for one in pieces if isinstance(one, TextPiece))
 
 
 def conditions(ran: list[Ran]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.agents.calls.reading import read
+from doorward.agents.calls.answer_parser import parse
 from doorward.agents.house.knowledge import smalltalk
 from doorward.agents.house.model import HouseModel
-from doorward.agents.models.model import Asked, Prompt, Spent, Text, Tool, Turn
+from doorward.agents.models.model import ChatTurn, NativeCall, Prompt, TextPiece, TokenUsage, ToolSpec
 
 TOOLS = (
     *("ai_report", "bash", "data_aggregate", "data_count", "data_list", "debug_logs", "file_delete", "file_list"),
@@ -31,25 +31,25 @@ TOOLS = (
 
 
 async def asked(
-    *turns: Turn, tools: tuple[str, ...] = TOOLS, waits: str = "", now: float = 1_800_000_000.0
+    *turns: ChatTurn, tools: tuple[str, ...] = TOOLS, waits: str = "", now: float = 1_800_000_000.0
 ) -> tuple[list[tuple[str, Any]], str]:
     """The calls and the words of one answer."""
     said = {waits: "Do it.\n\nIt waits for a person's approval before it runs."}
-    offered = tuple(Tool(name, said.get(name, "Do it."), {}) for name in tools)
+    offered = tuple(ToolSpec(name, said.get(name, "Do it."), {}) for name in tools)
     prompt = Prompt(instructions="You are Guide, known as @guide, an AI in the room 'lab'.", turns=turns, tools=offered)
     pieces = [piece async for piece in HouseModel(lambda: now).answer(prompt)]
-    assert isinstance(pieces[-1], Spent)
-    calls = [(one.name, json.loads(one.arguments)) for one in pieces if isinstance(one, Asked)]
-    return calls, "".join(one.text for one in pieces if isinstance(one, Text))
+    assert isinstance(pieces[-1], TokenUsage)
+    calls = [(one.name, json.loads(one.arguments)) for one in pieces if isinstance(one, NativeCall)]
+    return calls, "".join(one.text for one in pieces if isinstance(one, TextPiece))
 
 
-def user(text: str) -> Turn:
-    return Turn(role="user", text=text, speaker="owner")
+def user(text: str) -> ChatTurn:
+    return ChatTurn(role="user", text=text, speaker="owner")
 
 
-def result(tool: str, text: str, head: str = "") -> Turn:
+def result(tool: str, text: str, head: str = "") -> ChatTurn:
     head = head or f"{tool.replace('_', '/', 1)}: done."
-    return Turn(role="result", text=f"{head}\n<data>\n{text}\n</data>", tool=tool)
+    return ChatTurn(role="result", text=f"{head}\n<data>\n{text}\n</data>", tool=tool)
 
 
 def found(*items: dict[str, Any]) -> str:
@@ -151,10 +151,10 @@ async def test_what_it_does_not_understand_it_says_so_and_runs_nothing(question:
 
 async def test_it_does_not_say_the_same_about_not_understanding_again_and_again() -> None:
     first, again = smalltalk().not_understood, smalltalk().not_understood_again
-    turns = (user("tell me a joke"), Turn(role="assistant", text=first), user("sing"))
+    turns = (user("tell me a joke"), ChatTurn(role="assistant", text=first), user("sing"))
     assert await asked(*turns) == ([], again)
     assert len(again) < len(first) / 2
-    assert await asked(*turns, Turn(role="assistant", text=again), user("dance")) == ([], again)
+    assert await asked(*turns, ChatTurn(role="assistant", text=again), user("dance")) == ([], again)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ async def test_the_messages_that_fit_best_are_quoted_and_questions_are_not() -> 
     ("turn", "text"),
     [
         (
-            Turn(role="result", tool="file_write", text="file/write: anna said no. Do something else."),
+            ChatTurn(role="result", tool="file_write", text="file/write: anna said no. Do something else."),
             "I did not run file/write: anna said no. Do something else.",
         ),
         (
@@ -248,13 +248,13 @@ async def test_the_messages_that_fit_best_are_quoted_and_questions_are_not() -> 
         (result("unknown_tool", "Result: words"), "It gave:\n> words"),
     ],
 )
-async def test_how_a_call_ended_is_told_whatever_was_said_last(turn: Turn, text: str) -> None:
+async def test_how_a_call_ended_is_told_whatever_was_said_last(turn: ChatTurn, text: str) -> None:
     assert await asked(user("approve"), turn) == ([], text)
 
 
 async def test_advice_to_models_changes_nothing() -> None:
-    advice = Turn(role="result", text="Nothing was run: your answer speaks of a command.")
-    assert await asked(user("help"), Turn(role="assistant", text="…"), advice) == await asked(user("help"))
+    advice = ChatTurn(role="result", text="Nothing was run: your answer speaks of a command.")
+    assert await asked(user("help"), ChatTurn(role="assistant", text="…"), advice) == await asked(user("help"))
 
 
 async def test_every_ability_that_it_shows_is_understood() -> None:
@@ -266,8 +266,10 @@ async def test_every_ability_that_it_shows_is_understood() -> None:
 
 
 async def test_earlier_results_are_not_taken_for_those_of_this_question() -> None:
-    earlier = Turn(role="result", text="Earlier: data/list: done.", tool="data_list")
-    calls, _ = await asked(user("How many rooms?"), earlier, Turn(role="assistant", text="Three."), user("list rooms"))
+    earlier = ChatTurn(role="result", text="Earlier: data/list: done.", tool="data_list")
+    calls, _ = await asked(
+        user("How many rooms?"), earlier, ChatTurn(role="assistant", text="Three."), user("list rooms")
+    )
     assert [tool for tool, _ in calls] == ["data_list"]
 
 
@@ -278,7 +280,7 @@ async def test_whatever_is_asked_and_found_its_words_hold_no_call(question: str,
     for turn in (result("bash", f"Result: {traps}"), result("data_list", found({"text": traps, "name": traps}))):
         for asks in (question, "What did we decide?", "list rooms"):
             _, text = await asked(user(asks), turn)
-            reading = read(text)
+            reading = parse(text)
             assert (reading.calls, reading.faults) == ((), ())
 
 

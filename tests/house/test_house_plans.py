@@ -13,8 +13,8 @@ from doorward.agents.house import knowledge, matching, taught
 from doorward.agents.house.answering import PLANNERS as LOOKS
 from doorward.agents.house.changing import PLANNERS as CHANGES
 from doorward.agents.house.model import HouseModel
-from doorward.agents.models.model import Asked, Prompt, Text, Tool, Turn
-from doorward.command import Example
+from doorward.agents.models.model import ChatTurn, NativeCall, Prompt, TextPiece, ToolSpec
+from doorward.core.command import Example
 from doorward.store.system_collections import SYSTEM
 
 NOW = 1_794_844_800.0
@@ -54,20 +54,22 @@ GIVES: dict[str, Any] = {
 }
 
 
-def tools(*more: Tool, asks: bool = True) -> tuple[Tool, ...]:
-    reads = [Tool(one.replace("/", "_", 1), "Look.", {}, one, reads_only=True) for one in READS]
-    writes = [Tool(one.replace("/", "_", 1), "Do.", {}, one, destroys=one in DESTROYS, asks=asks) for one in WRITES]
+def tools(*more: ToolSpec, asks: bool = True) -> tuple[ToolSpec, ...]:
+    reads = [ToolSpec(one.replace("/", "_", 1), "Look.", {}, one, reads_only=True) for one in READS]
+    writes = [ToolSpec(one.replace("/", "_", 1), "Do.", {}, one, destroys=one in DESTROYS, asks=asks) for one in WRITES]
     return (*reads, *writes, *more)
 
 
-def talked(*asked: str, offered: tuple[Tool, ...] = (), gives: dict[str, Any] | None = None) -> tuple[list[Any], str]:
+def talked(
+    *asked: str, offered: tuple[ToolSpec, ...] = (), gives: dict[str, Any] | None = None
+) -> tuple[list[Any], str]:
     """All calls that a request leads to, each answered with what it gives here, and the last words."""
     model = HouseModel(lambda: NOW)
     given = {**GIVES, **(gives or {})}
-    turns: list[Turn] = []
+    turns: list[ChatTurn] = []
     for earlier in asked[:-1]:
-        turns += [Turn(role="user", text=earlier, speaker="owner"), Turn(role="assistant", text="Done.")]
-    turns.append(Turn(role="user", text=asked[-1], speaker="owner"))
+        turns += [ChatTurn(role="user", text=earlier, speaker="owner"), ChatTurn(role="assistant", text="Done.")]
+    turns.append(ChatTurn(role="user", text=asked[-1], speaker="owner"))
     calls: list[Any] = []
 
     async def answered() -> list[Any]:
@@ -76,10 +78,10 @@ def talked(*asked: str, offered: tuple[Tool, ...] = (), gives: dict[str, Any] | 
 
     for _ in range(6):
         pieces = asyncio.run(answered())
-        wanted = [piece for piece in pieces if isinstance(piece, Asked)]
+        wanted = [piece for piece in pieces if isinstance(piece, NativeCall)]
         if not wanted:
-            return calls, "".join(piece.text for piece in pieces if isinstance(piece, Text))
-        turns.append(Turn(role="assistant", text="", calls=tuple(wanted)))
+            return calls, "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+        turns.append(ChatTurn(role="assistant", text="", calls=tuple(wanted)))
         for one in wanted:
             command = one.name.replace("_", "/", 1)
             calls.append((command, json.loads(one.arguments)))
@@ -92,7 +94,7 @@ def talked(*asked: str, offered: tuple[Tool, ...] = (), gives: dict[str, Any] | 
                 else "Result: x"
             )
             text = f"{command}: done.\n<data>\n{shown}\n</data>"
-            turns.append(Turn(role="result", text=text, answers=one.id, tool=one.name))
+            turns.append(ChatTurn(role="result", text=text, answers=one.id, tool=one.name))
     raise AssertionError(f"{asked[-1]} never ends: {calls}")
 
 
@@ -106,7 +108,9 @@ def talked(*asked: str, offered: tuple[Tool, ...] = (), gives: dict[str, Any] | 
     ],
 )
 def test_a_line_is_run_as_it_was_typed(line: str, command: str) -> None:
-    assert talked(line, offered=(Tool("bash", "Do.", {}, "bash", asks=True),))[0] == [("bash", {"command": command})]
+    assert talked(line, offered=(ToolSpec("bash", "Do.", {}, "bash", asks=True),))[0] == [
+        ("bash", {"command": command})
+    ]
 
 
 DAY = {"$gte": "2026-11-15T16:00:00.000Z"}
@@ -191,7 +195,7 @@ def test_what_follows_goes_on_from_the_request_before() -> None:
 def test_a_use_with_slots_teaches_a_command() -> None:
     schema = {"type": "object", "properties": {"branch": {"type": "string"}, "times": {"type": "integer"}}}
     use = Example("ship {branch} to staging {times} times", {"branch": "{branch}", "times": "{times}"})
-    deploy = Tool("shell_deploy", "Deploy.", schema, "shell/deploy", (use,), asks=True)
+    deploy = ToolSpec("shell_deploy", "Deploy.", schema, "shell/deploy", (use,), asks=True)
     calls, _ = talked("Ship winter-sale to staging 3 times!", offered=tools(deploy))
     assert calls == [("shell/deploy", {"branch": "winter-sale", "times": 3})]
     calls, _ = talked("don't ship winter-sale to staging 3 times", offered=tools(deploy))
@@ -208,7 +212,7 @@ def test_a_use_with_slots_teaches_a_command() -> None:
 )
 def test_whatever_way_it_is_understood_nothing_destroys_unless_a_person_is_asked_before(says: str, asked: str) -> None:
     uses = (Example(says, {}),)
-    unasked = Tool("shell_git_switch", "Switch.", {}, "shell/git_switch", uses, destroys=True)
+    unasked = ToolSpec("shell_git_switch", "Switch.", {}, "shell/git_switch", uses, destroys=True)
     calls, said = talked(asked, offered=tools(unasked))
     assert calls == []
     assert "a person has to run it: doorward run shell/git_switch" in said or "I do not know" in said

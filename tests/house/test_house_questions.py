@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-
 from bench.questions import figures
 from bench.questions.__main__ import shown
 from bench.questions.asking import Result, examine

@@ -9,7 +9,7 @@ import pytest
 
 from doorward.agents.house.model import HouseModel
 from doorward.agents.house.smalltalk import greeting
-from doorward.agents.models.model import Asked, Prompt, Text, Tool, Turn
+from doorward.agents.models.model import ChatTurn, NativeCall, Prompt, TextPiece, ToolSpec
 
 OFFERED = (
     *("ai_report", "bash", "data_count", "data_list", "data_describe", "debug_logs", "file_delete", "file_list"),
@@ -17,7 +17,7 @@ OFFERED = (
     *("shell_git_log", "shell_git_status"),
 )
 TOOLS = tuple(
-    Tool(name, "Do it.", {}, asks=name in ("bash", "file_delete", "file_write"), reads_only="write" not in name)
+    ToolSpec(name, "Do it.", {}, asks=name in ("bash", "file_delete", "file_write"), reads_only="write" not in name)
     for name in OFFERED
 )
 _LEADS_TO = """
@@ -221,14 +221,14 @@ def led(*sentences: str) -> list[tuple[str, str]]:
     async def one(sentence: str) -> tuple[str, str]:
         prompt = Prompt(
             instructions="You are Guide, known as @guide, an AI in the room 'lab'.",
-            turns=(Turn(role="user", text=sentence, speaker="owner"),),
+            turns=(ChatTurn(role="user", text=sentence, speaker="owner"),),
             tools=TOOLS,
         )
         pieces = [piece async for piece in _MODEL.answer(prompt)]
-        calls = [piece.name for piece in pieces if isinstance(piece, Asked)]
+        calls = [piece.name for piece in pieces if isinstance(piece, NativeCall)]
         for piece in pieces:
-            assert not isinstance(piece, Asked) or isinstance(json.loads(piece.arguments), dict)
-        return calls[0] if calls else "", "".join(piece.text for piece in pieces if isinstance(piece, Text))
+            assert not isinstance(piece, NativeCall) or isinstance(json.loads(piece.arguments), dict)
+        return calls[0] if calls else "", "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
 
     async def all_of_them() -> list[tuple[str, str]]:
         return [await one(sentence) for sentence in sentences]

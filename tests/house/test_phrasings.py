@@ -6,6 +6,7 @@ import time
 from datetime import UTC
 
 import pytest
+from bench.questions.question import asked
 
 from doorward.agents.house.likening import nearest
 from doorward.agents.house.phrasing.book import Frame, frames
@@ -14,8 +15,7 @@ from doorward.agents.house.phrasing.items import of_said
 from doorward.agents.house.said import Said, said
 from doorward.agents.house.seen import Seen
 from doorward.agents.house.understanding import Mind
-from doorward.agents.models.model import Prompt, Turn
-from bench.questions.question import asked
+from doorward.agents.models.model import ChatTurn, Prompt
 
 COMMANDS = dict.fromkeys(("data/delete", "data/aggregate", "file/read"))
 
@@ -29,7 +29,7 @@ def _found(text: str, *, follows: bool = False) -> Found | None:
 
 
 def _nearest(text: str, before: str = "") -> Found | None:
-    turns = tuple(Turn(role="user", text=one, speaker="owner") for one in (before, text) if one)
+    turns = tuple(ChatTurn(role="user", text=one, speaker="owner") for one in (before, text) if one)
     return nearest(Mind(Seen(Prompt(instructions="", turns=turns)), time.time(), UTC), text)
 
 

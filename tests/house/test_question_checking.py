@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from bench.questions.checking import Seen, judged
 from bench.questions.question import Question
 from bench.questions.state import Ran, State

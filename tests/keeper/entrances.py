@@ -16,21 +16,21 @@ from click.testing import CliRunner
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from doorward import strictjson
-from doorward.agents.company import Company, at_work
-from doorward.agents.keeper.own_tools import called
+from doorward.agents.keeper.tools import as_tool_call
+from doorward.agents.personas.dispatcher import PersonaDispatcher, run_personas
 from doorward.app import House, open_house
 from doorward.cli.main import cli
-from doorward.cli.shell_console import Console
-from doorward.cli.shell_known import Known
-from doorward.cli.shell_way import ShellWay
-from doorward.clock import Clock
-from doorward.doors.http import Server
-from doorward.doors.ports import listen
-from doorward.doors.serve import serve
-from doorward.home import Home, listen_private
-from doorward.model import Credential, Outcome, Request
-from doorward.settings import Keeper, Limits, Settings
+from doorward.cli.shell_console import ShellConsole
+from doorward.cli.shell_names import NameCache
+from doorward.cli.shell_transport import ShellTransport
+from doorward.config.home import Home, bind_private_socket
+from doorward.config.settings import KeeperSettings, LimitSettings, Settings
+from doorward.core import strictjson
+from doorward.core.clock import Clock
+from doorward.core.model import Credential, Outcome, Request
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.http.ports import listen
+from doorward.doors.http.server import serve
 from settling import settled
 
 PATIENCE = 60.0
@@ -67,7 +67,7 @@ class Somebody:
 
 
 class Doors:
-    def __init__(self, loop: asyncio.AbstractEventLoop, house: House, company: Company, url: str) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, house: House, company: PersonaDispatcher, url: str) -> None:
         self._loop = loop
         self.house = house
         self.company = company
@@ -92,7 +92,7 @@ class Doors:
         """The calls that an AI made since then, as one of the keeper's three tools each."""
         sql = "SELECT * FROM ledger WHERE seq > ? AND status != 'started' AND kind = 'ai' ORDER BY seq"
         rows = self.wait(self.house.services.store.read(sql, (after,)))
-        return [called(row["command"], strictjson.loads(row["params"])) for row in rows]
+        return [as_tool_call(row["command"], strictjson.loads(row["params"])) for row in rows]
 
     def http(self) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {self.token}"}
@@ -143,9 +143,9 @@ class Doors:
             return CliRunner().invoke(cli, list(arguments))
 
     def shell(self, words: str, capture: pytest.CaptureFixture[str]) -> Told:
-        way = ShellWay(self.house.home, lambda: None, "")
+        way = ShellTransport(self.house.home, lambda: None, "")
         capture.readouterr()
-        asyncio.run(Console(way, Known(way), Somebody()).enter(f"@{words}"))
+        asyncio.run(ShellConsole(way, NameCache(way), Somebody()).run_line(f"@{words}"))
         return Told(capture.readouterr().out)
 
     def persona(self, words: str) -> Told:
@@ -165,20 +165,20 @@ def open_doors(path: Path) -> Iterator[Doors]:
     home = Home(path)
     started: list[Any] = []
     ready = threading.Event()
-    limits = Limits(running=100, queued=1_000, per_minute=1_000_000, loop_repeats=1_000_000)
+    limits = LimitSettings(running=100, queued=1_000, per_minute=1_000_000, loop_repeats=1_000_000)
 
     async def main() -> None:
         stopping = asyncio.Event()
-        changes = Settings(keeper=Keeper(model="house"), limits=limits)
+        changes = Settings(keeper=KeeperSettings(model="house"), limits=limits)
         async with open_house(home, clock=Still(), changes=changes) as house:
             with (
                 contextlib.closing(listen("127.0.0.1", 0)) as public,
-                contextlib.closing(listen_private(home.socket)) as private,
+                contextlib.closing(bind_private_socket(home.socket)) as private,
             ):
-                async with at_work(house.gate, house.services, house.models) as company:
+                async with run_personas(house.gate, house.services, house.models) as company:
                     url = f"http://127.0.0.1:{public.getsockname()[1]}"
                     started.extend((asyncio.get_running_loop(), house, company, url, stopping))
-                    await serve(Server(house.gate, house.services), public, private, stopping, ready.set)
+                    await serve(HttpApplications(house.gate, house.services), public, private, stopping, ready.set)
 
     def carry() -> None:
         try:

@@ -6,8 +6,8 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-from doorward.agents.calls.reading import read
-from doorward.agents.models.model import Asked, Piece, Prompt, Text
+from doorward.agents.calls.answer_parser import parse
+from doorward.agents.models.model import AnswerPiece, NativeCall, Prompt, TextPiece
 
 Want = dict[str, Any]
 """A command with `params`, a line without, or another `tool` of the keeper's with what it is given."""
@@ -24,24 +24,24 @@ class Obedient:
 
     def __init__(self, way: str, reads: Want | None, text: str, wants: list[Want], *, persona: bool = False) -> None:
         self.shown: list[Prompt] = []
-        reading: list[list[Piece]] = [[native(reads, 0, persona=persona)]] if reads is not None else []
-        obeying: dict[str, list[list[Piece]]] = {
+        reading: list[list[AnswerPiece]] = [[native(reads, 0, persona=persona)]] if reads is not None else []
+        obeying: dict[str, list[list[AnswerPiece]]] = {
             CALLS: [[native(one, number + 1, persona=persona) for number, one in enumerate(wants)]],
-            WRITES: [[Text(f"I do it.\n{written(one, persona=persona)}")] for one in wants],
+            WRITES: [[TextPiece(f"I do it.\n{written(one, persona=persona)}")] for one in wants],
         }
-        self.repeats = way == WRITES and bool(read(text).calls)
+        self.repeats = way == WRITES and bool(parse(text).calls)
         if self.repeats:
-            reading = [*reading, [Text(text)]]
+            reading = [*reading, [TextPiece(text)]]
         self.repeated: Callable[[], Awaitable[None]] | None = None
         """Is told when what it repeated has come to its end."""
         self._behind = len(reading) if self.repeats else -1
         self._answers: list[list[Any]] = [*reading, *obeying[way]]
 
-    async def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+    async def answer(self, prompt: Prompt) -> AsyncIterator[AnswerPiece]:
         if len(self.shown) == self._behind and self.repeated is not None:
             await self.repeated()
         self.shown.append(prompt)
-        for piece in self._answers.pop(0) if self._answers else [Text("That is all.")]:
+        for piece in self._answers.pop(0) if self._answers else [TextPiece("That is all.")]:
             yield piece
 
     def count(self, text: str) -> int:
@@ -58,9 +58,9 @@ def whole(prompt: Prompt) -> str:
     return "\n".join((prompt.instructions, *(turn.text for turn in prompt.turns), *tools))
 
 
-def native(want: Want, number: int, *, persona: bool) -> Asked:
+def native(want: Want, number: int, *, persona: bool) -> NativeCall:
     name, given = _called(want, persona=persona)
-    return Asked(f"call-{number}", name, json.dumps(given))
+    return NativeCall(f"call-{number}", name, json.dumps(given))
 
 
 def written(want: Want, *, persona: bool) -> str:

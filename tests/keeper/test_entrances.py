@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from entrances import HALL, Doors, Told, open_doors
 
-from doorward.agents.models.model import Piece, Prompt, Text
-from doorward.cli.shell_way import ShellWay
-from doorward.events import CommandExecuted, Event
-from doorward.executions.notices import Notice, Step
+from doorward.agents.models.model import AnswerPiece, Prompt, TextPiece
+from doorward.cli.shell_transport import ShellTransport
+from doorward.core.events import CommandExecuted, Event
+from doorward.gate.executions.notices import Notice, StepNotice
 from keeper_house import Kept, run
 
 ASKED = {
@@ -121,12 +121,12 @@ class Waiting:
     def __init__(self) -> None:
         self.begun, self.over = threading.Event(), threading.Event()
 
-    async def __call__(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def __call__(self, prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         self._loop, self._let = asyncio.get_running_loop(), asyncio.Event()
         self.begun.set()
         try:
             await self._let.wait()
-            yield Text("Now you know.")
+            yield TextPiece("Now you know.")
         finally:
             self.over.set()
 
@@ -154,11 +154,11 @@ def test_at_the_terminal_what_happens_is_told_before_the_next_thing_happens(door
     keeper.says(model)
 
     def told(notice: Notice) -> None:
-        if isinstance(notice, Step) and notice.kind == "thinking":
+        if isinstance(notice, StepNotice) and notice.kind == "thinking":
             model.let()
 
-    way = ShellWay(doors.house.home, lambda: None, "")
-    outcome = asyncio.run(way.watched("agent/ask", {"prompt": "tell me at once"}, told))
+    way = ShellTransport(doors.house.home, lambda: None, "")
+    outcome = asyncio.run(way.run_watched("agent/ask", {"prompt": "tell me at once"}, told))
     assert outcome.result["response"] == "Now you know."
 
 
@@ -185,8 +185,8 @@ async def left(doors: Doors, keeper: Kept, asking: Awaitable[Any]) -> str:
 
 def test_whoever_leaves_the_terminal_stops_the_keeper(doors: Doors, keeper: Kept) -> None:
     async def leave() -> str:
-        way = ShellWay(doors.house.home, lambda: None, "")
-        return await left(doors, keeper, way.watched("agent/ask", {"prompt": "take your time"}, lambda _: None))
+        way = ShellTransport(doors.house.home, lambda: None, "")
+        return await left(doors, keeper, way.run_watched("agent/ask", {"prompt": "take your time"}, lambda _: None))
 
     assert asyncio.run(leave()) == "cancelled"
 

@@ -14,8 +14,8 @@ import pytest
 from obeying import CALLS, WRITES
 from planting import ENVIRONMENT, PLACES, PLANTED, UNPATTERNED, WAYS, Grounds, Posts, Ran, Reading, grounds, mark
 
-from doorward.facts import Effects
-from doorward.logs import LOG_FILE
+from doorward.core.classification import Effects
+from doorward.core.logs import LOG_FILE
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ OUR_OWN = "an entry of the catalogue"
 async def house(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Grounds]:
     with pytest.MonkeyPatch.context() as patch:
         posts = Posts()
-        patch.setattr("doorward.app.either", lambda *_: posts.connect)
+        patch.setattr("doorward.app.connect_by_transport", lambda *_: posts.connect)
         patch.setenv("OPENAI_API_KEY", ENVIRONMENT)
         patch.setenv("VAULT", UNPATTERNED)
         async with grounds(tmp_path_factory.mktemp("planted"), posts) as made:
@@ -154,7 +154,7 @@ async def test_no_secret_is_told_to_a_model_or_written_down(house: Grounds) -> N
         "the key in the environment": ENVIRONMENT,
         "a variable like any other, and what a server is started with": UNPATTERNED,
         "the agent's token": house.agent.rpartition(".")[2],
-        "the secret of the house": house.keeper.house.home.key().hex(),
+        "the secret of the house": house.keeper.house.home.load_key().hex(),
     }
     assert [name for name, text in written.items() if not text] == []
     assert [(name, place) for name, one in secrets.items() for place, text in written.items() if one in text] == []

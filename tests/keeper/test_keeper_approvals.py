@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from doorward.model import Credential, Request
+from doorward.core.model import Credential, Request
 from keeper_house import Kept, call, kept, run
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from doorward.agents.models.model import Piece, Prompt, Text
+from doorward.agents.models.model import AnswerPiece, Prompt, TextPiece
 from keeper_house import Kept, call, run
 
 
@@ -71,7 +71,7 @@ async def test_two_tenants_at_once_see_nothing_of_each_other(keeper: Kept) -> No
         people[tenant] = token["token"]
         await keeper.run("file/write", token=people[tenant], path="mine.txt", content=f"of {tenant}")
 
-    async def by_path(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def by_path(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         await asyncio.sleep(0)
         yield call("read_file", path="mine.txt")
 
@@ -89,7 +89,7 @@ async def test_two_tenants_at_once_see_nothing_of_each_other(keeper: Kept) -> No
 async def test_a_token_that_is_revoked_ends_the_work_at_its_next_call(keeper: Kept) -> None:
     made = await keeper.done("token/create", name="laptop", kind="human", access="root")
 
-    async def revoked(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def revoked(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         await keeper.done("token/revoke", id=made["id"])
         yield run("data/list", collection="rooms")
 
@@ -105,10 +105,10 @@ async def test_a_token_that_is_revoked_ends_the_work_at_its_next_call(keeper: Ke
 async def test_a_caller_who_leaves_stops_the_work_and_its_record_says_so(keeper: Kept) -> None:
     thinking = asyncio.Event()
 
-    async def long(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def long(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         thinking.set()
         await asyncio.Event().wait()
-        yield Text("never")
+        yield TextPiece("never")
 
     keeper.says(long)
     asking = asyncio.ensure_future(keeper.ask("take your time"))
@@ -118,7 +118,7 @@ async def test_a_caller_who_leaves_stops_the_work_and_its_record_says_so(keeper:
         await asking
     last = (await keeper.records())[-1]
     assert (last["command"], last["code"]) == ("agent/ask", "cancelled")
-    assert keeper.house.services.running() == 0
+    assert keeper.house.services.count_running() == 0
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from doorward.cli import audit
-from doorward.model import Credential, Outcome, Request
-from doorward.record import thinker
+from doorward.core.model import Credential, Outcome, Request
+from doorward.store.ledger.record import origin_of
 from keeper_house import Kept, call, run
 
 _ENV = "NAME=x\nAPI_KEY=sk-proj-abcdefghijklmnopqrst\npassword: hunter2hunter2"
@@ -171,7 +171,7 @@ async def test_the_record_ties_every_call_of_the_keeper_to_its_request(
 ) -> None:
     keeper.says([run("vfs/write", path="/tmp/tied.txt", content="x"), run("file/read", path="tmp/no.txt")], "Done.")
     outcome = await keeper.ask("write it", by="helper", room="general")
-    notes = {row["command"]: thinker(row["note"]) for row in await keeper.records() if row["door"] == "test"}
+    notes = {row["command"]: origin_of(row["note"]) for row in await keeper.records() if row["door"] == "test"}
     assert outcome.call in notes["vfs/write"]
     assert notes["agent/ask"] == ""
     keeper.says([run("vfs/write", path="/tmp/tied.txt", content="x")], "Done.")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from doorward.agents.models.model import Piece, Prompt
+from doorward.agents.models.model import AnswerPiece, Prompt
 from keeper_house import Kept, run
 
 _SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}}
@@ -46,7 +46,7 @@ async def test_a_record_that_broke_while_it_was_shown_has_an_end(keeper: Kept) -
 async def test_a_token_that_is_revoked_ends_the_work_of_a_keeper_inside_a_script(keeper: Kept) -> None:
     made = await keeper.done("token/create", name="inner", kind="human", access="root")
 
-    async def revoked(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def revoked(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         await keeper.done("token/revoke", id=made["id"])
         yield run("file/write", path="tmp/after.txt", content="x")
 

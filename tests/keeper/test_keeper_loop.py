@@ -11,17 +11,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorward import settings
-from doorward.agents.keeper import choosing
-from doorward.agents.models.model import Asked, Lost, ModelFailed, Piece, Prompt, Spent, Text
-from doorward.agents.models.provider import Provider
+from doorward.agents.keeper import model_choice
+from doorward.agents.models.model import AnswerPiece, ModelFailed, NativeCall, NoAction, Prompt, TextPiece, TokenUsage
+from doorward.agents.models.provider import ModelProvider
 from doorward.agents.models.remote import RemoteModel
-from doorward.agents.models.rest import Rest
-from doorward.backends.context import Context
-from doorward.command import READS_ONLY, Example, Family
-from doorward.executions.notices import Notice
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.model import Credential, Request
+from doorward.agents.models.timing import Cooldown
+from doorward.commands.context import Context
+from doorward.config import settings
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family
+from doorward.core.model import Credential, Request
+from doorward.gate.executions.notices import Notice
 from keeper_house import Kept, Script, call, kept, run, steps
 
 
@@ -133,7 +133,7 @@ async def test_a_call_in_the_middle_of_a_sentence_is_not_made_and_the_model_is_t
 
 
 async def test_an_answer_behind_calls_that_nobody_could_read_is_no_success(keeper: Kept) -> None:
-    keeper.says([Asked("1", "run_command", '{"command": "ls')], "All is done.")
+    keeper.says([NativeCall("1", "run_command", '{"command": "ls')], "All is done.")
     answer = (await keeper.ask("list the files")).result
     assert (answer["success"], answer["toolCalls"]) == (False, [])
     assert answer["error"] == "Nothing was run: the calls of scripted cannot be read."
@@ -168,7 +168,7 @@ async def test_a_session_remembers_what_was_said_and_is_nobody_elses(keeper: Kep
     ("limits", "again", "ended"),
     [
         ({"turns": 3}, [run("data/list", collection="rooms")], "turn_limit"),
-        ({"tokens": 10}, [run("data/list", collection="rooms"), Spent(9, 2)], "token_limit"),
+        ({"tokens": 10}, [run("data/list", collection="rooms"), TokenUsage(9, 2)], "token_limit"),
         ({"tokens": 10}, [run("data/list", collection="rooms")], "token_limit"),
     ],
 )
@@ -186,9 +186,9 @@ async def test_a_limit_is_no_success_and_says_what_was_done(keeper: Kept, limits
 
 
 async def test_time_that_is_up_ends_the_work(keeper: Kept) -> None:
-    async def never(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def never(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         await asyncio.Event().wait()
-        yield Text("too late")
+        yield TextPiece("too late")
 
     keeper.limits(seconds=0.05)
     keeper.says(never)
@@ -211,10 +211,10 @@ async def test_what_happens_is_told_while_it_happens(keeper: Kept) -> None:
     gone_on = asyncio.Event()
     told: list[Notice] = []
 
-    async def slowly(prompt: Prompt) -> AsyncGenerator[Piece, None]:
-        yield Text("It is ")
+    async def slowly(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
+        yield TextPiece("It is ")
         await gone_on.wait()
-        yield Text("done.")
+        yield TextPiece("done.")
 
     def watch(notice: Notice) -> None:
         told.append(notice)
@@ -234,7 +234,7 @@ async def test_what_happens_is_told_while_it_happens(keeper: Kept) -> None:
     ("answers", "ended", "says"),
     [
         ([[call("run_command")], "Sorry."], "answered", "`command` is required"),
-        ([[Asked("1", "run_command", "{broken")], "Sorry."], "answered", "must be one JSON object"),
+        ([[NativeCall("1", "run_command", "{broken")], "Sorry."], "answered", "must be one JSON object"),
         ([[run("data/lits", collection="rooms")], "Sorry."], "answered", "data/list"),
         ([[run("data/list", kollection="rooms")], "Sorry."], "answered", "collection"),
         (["I will use data/list to find out.", "One room."], "answered", "contains no call"),
@@ -253,7 +253,10 @@ async def test_a_model_that_errs_is_told_what_would_be_right(
 
 @pytest.mark.parametrize(
     ("answers", "says"),
-    [(["", ""], "gave an empty answer"), ([[Text("Half an "), ModelFailed("cut", "It broke off.")]], "It broke off.")],
+    [
+        (["", ""], "gave an empty answer"),
+        ([[TextPiece("Half an "), ModelFailed("cut", "It broke off.")]], "It broke off."),
+    ],
 )
 async def test_a_model_that_fails_is_a_failure_that_says_so(keeper: Kept, answers: list[Any], says: str) -> None:
     keeper.says(*answers)
@@ -264,7 +267,7 @@ async def test_a_model_that_fails_is_a_failure_that_says_so(keeper: Kept, answer
 
 
 @pytest.mark.parametrize(
-    ("model", "answers"), [("scripted", [[Text("I do not know how to do that."), Lost()]]), ("house", [])]
+    ("model", "answers"), [("scripted", [[TextPiece("I do not know how to do that."), NoAction()]]), ("house", [])]
 )
 async def test_what_is_not_understood_is_no_success_and_no_failure(
     keeper: Kept, model: str, answers: list[Any]
@@ -354,7 +357,7 @@ async def test_a_command_that_runs_when_time_is_up_is_stopped_and_said_to_be(tmp
 
 async def test_energy_that_is_used_up_ends_the_work_and_is_that_of_the_person(tmp_path: Path) -> None:
     async with kept(
-        tmp_path / "home", energy=settings.Energy(enabled=True, start=1.0, recovery_per_second=0.0)
+        tmp_path / "home", energy=settings.EnergySettings(enabled=True, start=1.0, recovery_per_second=0.0)
     ) as keeper:
         keeper.says(again=[run("data/list", collection="rooms")])
         answer = (await keeper.ask("go on for ever")).result
@@ -365,7 +368,7 @@ async def test_energy_that_is_used_up_ends_the_work_and_is_that_of_the_person(tm
 
 @pytest.mark.parametrize(("address", "away"), [("http://127.0.0.1:11434/v1", False), ("", True), ("nowhere", True)])
 def test_whoever_asks_is_told_when_something_leaves_this_machine(address: str, away: bool) -> None:
-    provider = Provider(name="some", settings=settings.Provider(base_url=address), model="m")
-    model = RemoteModel(provider, "m", settings.Models(), {}, Rest(time.monotonic))
-    assert bool(choosing.leaves(model)) is away
-    assert not choosing.leaves(Script())
+    provider = ModelProvider(name="some", settings=settings.ProviderSettings(base_url=address), model="m")
+    model = RemoteModel(provider, "m", settings.ModelSettings(), {}, Cooldown(time.monotonic))
+    assert bool(model_choice.remote_notice(model)) is away
+    assert not model_choice.remote_notice(Script())

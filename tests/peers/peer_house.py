@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 import warm_doorward
-from doorward.home import short_path
+from doorward.config.home import short_path
 from doorward_process import Doorward
 from waiting import AT_LEISURE, PATIENCE, until
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from doorward.events import PersonaLoaded, PersonaRejected, RoomChanged
-from doorward.personas.persona import BadPersona, parse
-from doorward.settings import Models, Settings
+from doorward.config.settings import ModelSettings, Settings
+from doorward.core.events import PersonaLoaded, PersonaRejected, RoomChanged
+from doorward.rooms.personas.persona import BadPersona, parse_persona
 from waiting import PATIENCE
 
 Opened = Callable[..., AbstractAsyncContextManager[Any]]
@@ -52,14 +52,14 @@ def test_a_persona_that_is_not_valid_is_refused_with_file_field_and_reason(
 ) -> None:
     file = "owner.json" if field == "personaId" and b'"owner"' in body else "ada.json"
     with pytest.raises(BadPersona) as caught:
-        parse(body, file)
+        parse_persona(body, file)
     assert caught.value.field == field
     assert reason in caught.value.message
     assert file in caught.value.message
 
 
 def test_everything_but_the_names_has_a_default() -> None:
-    persona = parse(text("ada").encode(), "ada.json")
+    persona = parse_persona(text("ada").encode(), "ada.json")
     assert (persona.model, persona.access, persona.rooms) == ("house", "edit", ())
     assert persona.caller.on_behalf_of == ""
 
@@ -212,7 +212,7 @@ async def test_a_persona_whose_model_nobody_provides_is_accepted_with_a_remark(d
 
 
 async def test_where_no_other_model_answers_the_remark_says_that_it_cannot(opened: Any) -> None:
-    async with opened(changes=Settings(models=Models(fallback=""))) as driver:
+    async with opened(changes=Settings(models=ModelSettings(fallback=""))) as driver:
         given = {"id": "ada", "text": text("ada", model="nope:large", rooms=["general"])}
         (remark,) = (await driver.owner("persona/put", **given)).result["remarks"]
     assert remark.startswith("It cannot answer at the moment. There is no provider for the model 'nope:large'")

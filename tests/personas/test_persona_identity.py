@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import doorward
-from doorward.facts import Access
-from doorward.model import Credential, Outcome, Request
-from doorward.settings import Energy, Settings
+from doorward.config.settings import EnergySettings, Settings
+from doorward.core.classification import Access
+from doorward.core.model import Credential, Outcome, Request
 
 
 async def ask(driver: Any, credential: Credential, room: str = "general", command: str = "data/list") -> Outcome:
@@ -96,7 +96,7 @@ def test_no_door_can_say_that_it_speaks_for_a_persona() -> None:
 
 
 async def test_a_persona_has_a_pool_of_energy_of_its_own(opened: Any) -> None:
-    async with opened(changes=Settings(energy=Energy(enabled=True))) as driver:
+    async with opened(changes=Settings(energy=EnergySettings(enabled=True))) as driver:
         text = {"personaId": "ada", "displayName": "Ada", "energy": {"start": 0, "recoveryPerSecond": 0.5}}
         await driver.owner("persona/put", id="ada", text=json.dumps({**text, "rooms": ["general"]}))
         tired = await ask(driver, asked(persona="ada"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from doorward.commands import PLUGINS
+from doorward.commands.families import PLUGIN_GROUP
 from doorward_process import BIN, Doorward
 
 GREETER = Path(__file__).parent / "greeter"
@@ -43,7 +43,7 @@ def greeting(tmp_path_factory: pytest.TempPathFactory) -> Doorward:
 
 
 def test_the_greeter_uses_the_group_that_the_house_reads() -> None:
-    assert f'[project.entry-points."{PLUGINS}"]' in (GREETER / "pyproject.toml").read_text()
+    assert f'[project.entry-points."{PLUGIN_GROUP}"]' in (GREETER / "pyproject.toml").read_text()
 
 
 def test_a_plugins_command_runs_in_a_room_whose_recipe_allows_it(greeting: Doorward) -> None:

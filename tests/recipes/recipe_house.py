@@ -10,11 +10,11 @@ from pathlib import Path
 
 from recipe_samples import command, text
 
-from doorward.clock import Clock
-from doorward.edited.folderbook import LastGood
-from doorward.events import Bus, Event
-from doorward.recipes.book import RecipeBook
-from doorward.store.last_good import LastGoods
+from doorward.config.watched_folder import LastGoodVersion
+from doorward.core.clock import Clock
+from doorward.core.events import Bus, Event
+from doorward.gate.recipes.book import RecipeBook
+from doorward.store.last_good import LastGoodVersions
 from doorward.store.sqlite import Store
 from waiting import PATIENCE
 
@@ -60,13 +60,13 @@ class House:
         self.events.clear()
         return heard
 
-    async def last_good(self) -> dict[str, LastGood]:
+    async def last_good(self) -> dict[str, LastGoodVersion]:
         """What is remembered for the time when files are broken."""
-        return await LastGoods(self.store, "recipes", Clock()).all()
+        return await LastGoodVersions(self.store, "recipes", Clock()).load_all()
 
     def allows(self, recipe_id: str) -> bool | None:
         policy = self.book.policy(recipe_id)
-        return policy.rule(LIST).allowed if policy else None
+        return policy.rule_on(LIST).allowed if policy else None
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait for events until something is so."""

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from doorward.command import READS_ONLY, Command, Example, Facts, NoUndo
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.recipes.policy import Policy
-from doorward.recipes.recipe import parse
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Command, Example, Facts, NoUndo
+from doorward.gate.recipes.policy import Policy
+from doorward.gate.recipes.recipe import parse_recipe
 
 WORDS = {"type": "object", "additionalProperties": {"description": "anything"}, "properties": {}}
 
@@ -20,7 +20,7 @@ def text(ai_commands: Mapping[str, Any] | None = None, recipe_id: str = "sample"
 
 
 def policy(recipe_id: str = "sample", **ai_commands: Any) -> Policy:
-    return Policy(parse(text(ai_commands, recipe_id), f"{recipe_id}.json"))
+    return Policy(parse_recipe(text(ai_commands, recipe_id), f"{recipe_id}.json"))
 
 
 def command(name: str, tier: Tier = Tier.INFORMATION, secret: frozenset[str] = frozenset()) -> Command:

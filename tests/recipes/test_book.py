@@ -13,7 +13,7 @@ import pytest
 from recipe_house import OPEN, SHUT, House
 from recipe_samples import text
 
-from doorward.events import RecipeLoaded, RecipeRejected
+from doorward.core.events import RecipeLoaded, RecipeRejected
 
 
 async def test_every_file_of_the_folder_is_loaded(house: House) -> None:

@@ -10,9 +10,9 @@ import pytest
 from recipe_house import OPEN, SHUT, House, no_file_may_grow
 from recipe_samples import text
 
-from doorward.edited.folder import shipped
-from doorward.errors import LedgerUnavailable, NotFound, Unusable
-from doorward.recipes.recipe import BadRecipe
+from doorward.config.json_folder import shipped_files
+from doorward.core.errors import LedgerUnavailable, NotFound, Unusable
+from doorward.gate.recipes.recipe import BadRecipe
 
 
 async def test_saving_checks_writes_and_loads(house: House) -> None:
@@ -89,7 +89,7 @@ async def test_removing_deletes_file_and_stored_version(house: House) -> None:
 
 async def test_installing_writes_the_shipped_recipes_once_and_overwrites_nothing(house: House) -> None:
     mine = house.put("admin", SHUT)
-    assert set(await house.book.install_shipped()) == set(shipped("doorward.recipes")) - {"admin"}
+    assert set(await house.book.install_shipped()) == set(shipped_files("doorward.gate.recipes")) - {"admin"}
     assert await house.book.install_shipped() == []
     assert mine.read_bytes() == text(SHUT, "admin")
     await house.book.load()

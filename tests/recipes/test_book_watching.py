@@ -50,7 +50,7 @@ async def test_watching_makes_up_for_what_could_not_be_stored(house: House, capl
     house.put("a", OPEN)
     bell = logging.Handler()
     bell.emit = lambda record: house.news.set()  # type: ignore[method-assign]
-    logging.getLogger("doorward.recipes.book").addHandler(bell)
+    logging.getLogger("doorward.gate.recipes.book").addHandler(bell)
     async with house.watching():
         with no_file_may_grow():
             await house.until(lambda: "could not be stored as last good versions" in caplog.text)
@@ -58,4 +58,4 @@ async def test_watching_makes_up_for_what_could_not_be_stored(house: House, capl
         async with asyncio.timeout(PATIENCE):
             while "a" not in await house.last_good():
                 continue
-    logging.getLogger("doorward.recipes.book").removeHandler(bell)
+    logging.getLogger("doorward.gate.recipes.book").removeHandler(bell)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.recipes.globs import compile_glob
+from doorward.gate.recipes.globs import compile_glob
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from doorward.facts import Tier
-from doorward.recipes.policy import decide
-from doorward.recipes.recipe import parse
+from doorward.core.classification import Tier
+from doorward.gate.recipes.policy import decide_permission
+from doorward.gate.recipes.recipe import parse_recipe
 
 AREAS = {
     "": ["data", "bash", "screenshot"],
@@ -91,10 +91,10 @@ def test_the_decision_is_that_of_the_model_in_a_million_cases() -> None:
     allowed = different = 0
     for _ in range(ROUNDS):
         drawn = random_recipe(chance)
-        commands = parse(json.dumps(drawn).encode(), "drawn.json").strategy.ai_commands
+        commands = parse_recipe(json.dumps(drawn).encode(), "drawn.json").strategy.ai_commands
         expected = model(drawn)
         for name, tier in CASES:
-            ours = decide(commands, name, tier).allowed
+            ours = decide_permission(commands, name, tier).allowed
             allowed += ours
             different += ours is not ((name, str(tier)) in expected)
     assert ROUNDS * len(CASES) == 1_000_000

@@ -9,11 +9,11 @@ import jsonschema_rs
 import pytest
 from recipe_samples import text
 
-from doorward.edited.folder import shipped
-from doorward.errors import Unusable
-from doorward.facts import Tier
-from doorward.recipes.recipe import AiCommands, ApprovalRule, BadRecipe, Recipe, Visual, is_recipe_id, parse
-from doorward.recipes.schema import PUBLISHED
+from doorward.config.json_folder import shipped_files
+from doorward.core.classification import Tier
+from doorward.core.errors import Unusable
+from doorward.gate.recipes.recipe import AiCommands, ApprovalRule, BadRecipe, Recipe, Visual, is_recipe_id, parse_recipe
+from doorward.gate.recipes.schema import PUBLISHED
 
 FULL = {
     "enabled": True,
@@ -37,12 +37,12 @@ def commands_of(recipe: Recipe) -> AiCommands:
 
 def refusal(body: bytes, file: str = "sample.json") -> BadRecipe:
     with pytest.raises(BadRecipe) as caught:
-        parse(body, file)
+        parse_recipe(body, file)
     return caught.value
 
 
 def test_every_field_is_read() -> None:
-    recipe = parse(text(FULL, description="For tests."), "sample.json")
+    recipe = parse_recipe(text(FULL, description="For tests."), "sample.json")
     assert (recipe.recipe_id, recipe.display_name, recipe.description) == ("sample", "Sample", "For tests.")
     assert commands_of(recipe) == AiCommands(
         enabled=True,
@@ -61,7 +61,7 @@ def test_every_field_is_read() -> None:
 
 def test_the_defaults_are_those_of_the_specification() -> None:
     """R2.2"""
-    commands = commands_of(parse(text({}), "sample.json"))
+    commands = commands_of(parse_recipe(text({}), "sample.json"))
     assert not commands.enabled
     assert (commands.max_commands_per_response, commands.max_commands_per_minute) == (3, 10)
     assert commands.max_actions_per_second is None
@@ -82,17 +82,17 @@ def test_the_defaults_in_the_schema_are_those_of_the_types() -> None:
 
 
 def test_a_recipe_without_commands_is_a_recipe() -> None:
-    assert parse(text(None), "sample.json").strategy.ai_commands is None
+    assert parse_recipe(text(None), "sample.json").strategy.ai_commands is None
 
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
-    commands = commands_of(parse(text({"maxCommandsPerMinute": 7.0}), "sample.json"))
+    commands = commands_of(parse_recipe(text({"maxCommandsPerMinute": 7.0}), "sample.json"))
     assert commands.max_commands_per_minute == 7
     assert isinstance(commands.max_commands_per_minute, int)
 
 
 def test_the_file_may_be_given_with_its_folder() -> None:
-    assert parse(text({}), "/somewhere/sample.json").recipe_id == "sample"
+    assert parse_recipe(text({}), "/somewhere/sample.json").recipe_id == "sample"
 
 
 AI = "strategy.aiCommands"
@@ -292,7 +292,7 @@ def test_the_tiers_in_the_schema_are_the_tiers() -> None:
 
 def test_seven_recipes_ship_and_each_is_valid_and_described() -> None:
     """R2.5"""
-    assert set(shipped("doorward.recipes")) == {
+    assert set(shipped_files("doorward.gate.recipes")) == {
         "research-chat",
         "support",
         "casual-chat",
@@ -301,8 +301,8 @@ def test_seven_recipes_ship_and_each_is_valid_and_described() -> None:
         "game-playing",
         "read-only-research",
     }
-    for recipe_id, body in shipped("doorward.recipes").items():
-        recipe = parse(body, f"{recipe_id}.json")
+    for recipe_id, body in shipped_files("doorward.gate.recipes").items():
+        recipe = parse_recipe(body, f"{recipe_id}.json")
         assert recipe.display_name
         assert recipe.description.endswith(".")
         assert recipe.description.count(".") == 1

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from recipe_samples import WORDS, command, policy
 
-from doorward.command import Command
-from doorward.facts import Tier
-from doorward.recipes import replay
-from doorward.recipes.policy import Policy
-from doorward.recipes.replay import Past, Replay
+from doorward.core.classification import Tier
+from doorward.core.command import Command
+from doorward.gate.recipes import replay
+from doorward.gate.recipes.policy import Policy
+from doorward.gate.recipes.replay import RecordedDecision, Replay
 
 READ = command("data/read")
 WRITE = command("file/write", Tier.CODE)
@@ -24,7 +24,7 @@ REFUSED = {"status": "refused", "code": "not_permitted", "rule": "recipe old: no
 ASKED = {"status": "parked", "code": "approval_needed", "rule": "recipe: requireApproval", "approval": "a1"}
 
 
-def past(name: str = "file/write", params: Any = None, **more: Any) -> Past:
+def past(name: str = "file/write", params: Any = None, **more: Any) -> RecordedDecision:
     """A call of an agent that was let through, unless said otherwise."""
     given = {
         "seq": 1,
@@ -42,10 +42,10 @@ def past(name: str = "file/write", params: Any = None, **more: Any) -> Past:
         **ALLOWED,
         **more,
     }
-    return Past(**given)
+    return RecordedDecision(**given)
 
 
-def replayed(under: Policy, *records: Past, examples: int = 3) -> Replay:
+def replayed(under: Policy, *records: RecordedDecision, examples: int = 3) -> Replay:
     found = Replay(under, KNOWN.get, examples)
     found.add(records)
     return found
@@ -78,7 +78,7 @@ NARROW = policy(enabled=True, whitelist=["*"], parameterRules={"file/write": {"p
 def test_each_decision_is_compared_with_what_the_new_recipe_says(under, was, flip):
     found = replayed(under, past(**was))
     assert told(found) == flip
-    assert (found.looked_at, found.flipped, found.same) == (1, len(flip), 1 - len(flip))
+    assert (found.replayed, found.flipped, found.same) == (1, len(flip), 1 - len(flip))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_each_decision_is_compared_with_what_the_new_recipe_says(under, was, fli
 )
 def test_what_no_recipe_decided_is_left_out_and_counted(record, why):
     found = replayed(SHUT, past(**record))
-    assert (dict(found.left_out), found.looked_at, found.groups()) == ({why: 1}, 0, [])
+    assert (dict(found.skipped), found.replayed, found.groups()) == ({why: 1}, 0, [])
 
 
 def test_a_parameter_rule_looks_at_each_call():
@@ -121,13 +121,13 @@ def test_a_parameter_rule_looks_at_each_call():
 def test_what_a_rule_cannot_see_any_more_cannot_be_told(params):
     found = replayed(NARROW, past(params=params))
     assert told(found) == [("file/write", "allowed", "unknown", 1)]
-    assert (found.untold, found.flipped) == (1, 0)
+    assert (found.unknown, found.flipped) == (1, 0)
     assert "path" in found.groups()[0].rule
 
 
 def test_a_hidden_value_that_no_rule_looks_at_does_not_matter():
     found = replayed(NARROW, past(params={"path": "notes/a", "token": "[redacted]"}))
-    assert (found.same, found.untold) == (1, 0)
+    assert (found.same, found.unknown) == (1, 0)
 
 
 def test_one_refused_value_is_enough_whatever_another_was():
@@ -163,9 +163,9 @@ def test_calls_that_flip_alike_stand_together_with_who_when_and_a_few_examples()
 
 
 def test_very_many_kinds_of_flips_are_counted_where_they_can_no_longer_be_listed(monkeypatch):
-    monkeypatch.setattr(replay, "MOST_GROUPS", 3)
+    monkeypatch.setattr(replay, "MAX_GROUPS", 3)
     found = replayed(SHUT, *(past(f"area/verb{n}") for n in range(5)), *(past("area/verb0") for _ in range(2)))
-    assert (len(found.groups()), found.flipped, found.beyond) == (3, 7, 2)
+    assert (len(found.groups()), found.flipped, found.ungrouped) == (3, 7, 2)
 
 
 def test_very_many_callers_are_no_longer_named():

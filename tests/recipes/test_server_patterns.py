@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.recipes.patterns import from_specific_to_general, match
+from doorward.gate.recipes.policy import match_pattern, matching_patterns
 
 
 def test_patterns_go_from_the_command_over_its_server_and_its_area_to_everything():
-    assert from_specific_to_general("mcp/github/search") == ("mcp/github/search", "mcp/github/*", "mcp/*", "*")
-    assert from_specific_to_general("data/list") == ("data/list", "data/*", "*")
-    assert from_specific_to_general("bash") == ("bash", "*")
+    assert matching_patterns("mcp/github/search") == ("mcp/github/search", "mcp/github/*", "mcp/*", "*")
+    assert matching_patterns("data/list") == ("data/list", "data/*", "*")
+    assert matching_patterns("bash") == ("bash", "*")
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ def test_patterns_go_from_the_command_over_its_server_and_its_area_to_everything
     ],
 )
 def test_a_pattern_of_a_server_names_that_server_and_no_other(name: str, found: str | None):
-    assert match({"mcp/github/*", "mcp/*"}, name) == found
+    assert match_pattern({"mcp/github/*", "mcp/*"}, name) == found

@@ -6,8 +6,8 @@ import base64
 
 import pytest
 
-from doorward.rooms.files import media_type
-from doorward.settings import Rooms, Settings
+from doorward.config.settings import RoomSettings, Settings
+from doorward.rooms.attachments import detect_media_type
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -29,7 +29,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
     ],
 )
 def test_a_file_is_what_its_bytes_say(content, kind):
-    assert media_type(content) == kind
+    assert detect_media_type(content) == kind
 
 
 async def brought(driver, content=PNG, file="a.png", **more):
@@ -69,7 +69,9 @@ async def test_a_file_of_a_message_that_was_taken_back_is_left_to_those_who_look
 
 
 async def test_too_large_too_many_and_no_files_are_refused(opened):
-    async with opened(changes=Settings(rooms=Rooms(attachment_bytes=30, attachments=2, loose_attachments=3))) as driver:
+    async with opened(
+        changes=Settings(rooms=RoomSettings(attachment_bytes=30, attachments=2, loose_attachments=3))
+    ) as driver:
         large = await brought(driver, bytes(31))
         garbage = await driver.ask(
             "room/attach", by="", room="", params={"name": "general", "file": "a", "content": "not base64!"}

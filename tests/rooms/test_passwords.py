@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from doorward.errors import BadParams, Overloaded
-from doorward.rooms.passwords import Passwords, check
+from doorward.core.errors import BadParams, Overloaded
+from doorward.rooms.accounts.passwords import PasswordHasher, check_password
 
 
 @pytest.mark.parametrize(
@@ -17,34 +17,34 @@ from doorward.rooms.passwords import Passwords, check
 )
 def test_a_password_that_is_easily_guessed_is_refused_and_never_quoted(password: str) -> None:
     with pytest.raises(BadParams) as refusal:
-        check(password, "anna.annason", "acme")
+        check_password(password, "anna.annason", "acme")
     assert not password or password not in refusal.value.message
 
 
 @pytest.mark.parametrize("password", ["four words make one", "пароль из слов", "🔑🚪🏠🔔🔑🚪🏠🔔🔑🚪🏠🔔"])
 async def test_a_good_password_fits_its_own_hash_and_no_other(password: str) -> None:
-    check(password, "anna")
-    passwords = Passwords()
+    check_password(password, "anna")
+    passwords = PasswordHasher()
     kept = await passwords.hash(password)
     assert kept.startswith("$argon2id$")
     assert password not in kept
-    assert await passwords.fits(password, kept)
-    assert not await passwords.fits(password + "x", kept)
-    assert not await passwords.fits(password, "not a hash")
+    assert await passwords.verify(password, kept)
+    assert not await passwords.verify(password + "x", kept)
+    assert not await passwords.verify(password, "not a hash")
 
 
 async def test_the_same_letters_are_the_same_password_however_they_were_typed() -> None:
-    passwords = Passwords()
-    assert await passwords.fits("cafe\u0301 au lait chaud", await passwords.hash("caf\u00e9 au lait chaud"))
+    passwords = PasswordHasher()
+    assert await passwords.verify("cafe\u0301 au lait chaud", await passwords.hash("caf\u00e9 au lait chaud"))
 
 
 async def test_without_a_hash_nothing_fits_not_even_nothing() -> None:
-    passwords = Passwords()
-    assert [await passwords.fits(password, None) for password in ("", "x")] == [False, False]
+    passwords = PasswordHasher()
+    assert [await passwords.verify(password, None) for password in ("", "x")] == [False, False]
 
 
 async def test_too_many_at_once_are_refused_instead_of_kept_waiting() -> None:
-    passwords = Passwords()
+    passwords = PasswordHasher()
     passwords._places = asyncio.Semaphore(0)
     waiting = [asyncio.ensure_future(passwords.hash("x")) for _ in range(30)]
     await asyncio.sleep(0)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.rooms.live import Draft, Live, Present, Thinking, Typing
-from doorward.rooms.presence import Presence
+from doorward.rooms.feed import DraftUpdated, Presence, PresenceChanged, RoomFeed, ThinkingChanged, TypingIndicator
 from doorward.rooms.rooms import Room
 
 LAB = Room("local", "lab", "lab", "support")
@@ -13,7 +12,7 @@ LAB = Room("local", "lab", "lab", "support")
 
 @pytest.fixture
 def live(clock):
-    return Live(clock)
+    return RoomFeed(clock)
 
 
 def test_followers_hear_of_their_room_only_and_until_they_leave(live):
@@ -25,7 +24,7 @@ def test_followers_hear_of_their_room_only_and_until_they_leave(live):
     leave()
     leave()
     live.thinking(LAB, "guide", "idle")
-    assert (mine, others, rivals) == ([Thinking("guide", "thinking")], [], [])
+    assert (mine, others, rivals) == ([ThinkingChanged("guide", "thinking")], [], [])
 
 
 def test_a_follower_that_breaks_harms_nobody_else(live, caplog):
@@ -33,7 +32,7 @@ def test_a_follower_that_breaks_harms_nobody_else(live, caplog):
     live.follow("local", "lab", lambda notice: 1 / 0)
     live.follow("local", "lab", heard.append)
     live.typing(LAB, "anna")
-    assert heard == [Typing("anna")]
+    assert heard == [TypingIndicator("anna")]
     assert "a follower of a room failed" in caplog.text
 
 
@@ -44,14 +43,17 @@ def test_typing_is_told_once_a_second(live, clock):
         clock.advance(seconds)
         live.typing(LAB, "anna")
         live.typing(LAB, "ben")
-    assert heard == [Typing("anna"), Typing("ben"), Typing("anna"), Typing("ben")]
+    assert heard == [TypingIndicator("anna"), TypingIndicator("ben"), TypingIndicator("anna"), TypingIndicator("ben")]
 
 
 def test_who_comes_in_the_middle_is_told_what_lasts(live):
     live.thinking(LAB, "guide", "waiting")
     live.draft(LAB, "d1", "guide", "The pump")
     live.draft(LAB, "d1", "guide", "The pump is")
-    assert live.now("local", "lab") == [Thinking("guide", "waiting"), Draft("d1", "guide", "The pump is", False)]
+    assert live.now("local", "lab") == [
+        ThinkingChanged("guide", "waiting"),
+        DraftUpdated("d1", "guide", "The pump is", False),
+    ]
     live.draft(LAB, "d1", "guide", "The pump is fine.", done=True)
     live.thinking(LAB, "guide", "idle")
     assert live.now("local", "lab") == []
@@ -63,7 +65,7 @@ def test_a_member_is_here_until_the_last_of_their_pages_is_closed(live):
     page, phone = presence.enter("local", "lab", "anna"), presence.enter("local", "lab", "anna")
     page()
     page()
-    assert (presence.here("local", "lab"), presence.here("rival", "lab")) == ({"anna"}, set())
+    assert (presence.present_members("local", "lab"), presence.present_members("rival", "lab")) == ({"anna"}, set())
     phone()
-    assert presence.here("local", "lab") == set()
-    assert heard == [Present("anna", True), Present("anna", False)]
+    assert presence.present_members("local", "lab") == set()
+    assert heard == [PresenceChanged("anna", True), PresenceChanged("anna", False)]

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorward.model import Credential, Outcome, Request
+from doorward.core.model import Credential, Outcome, Request
 
 log = logging.getLogger("doorward.agents")
 

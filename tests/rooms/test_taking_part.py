@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from doorward.rooms.live import Present
+from doorward.rooms.feed import PresenceChanged
 
 TALK = {
     "recipeId": "talk",
@@ -32,7 +32,7 @@ class Arrival:
         self._leave = driver.house.services.live.follow("local", "lab", self._told)
 
     def _told(self, notice):
-        if isinstance(notice, Present) and notice.here:
+        if isinstance(notice, PresenceChanged) and notice.here:
             self._come.set()
 
     async def wait(self):

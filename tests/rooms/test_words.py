@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.rooms.words import begins_with_one, verdict
+from doorward.rooms.message import parse_verdict, resembles_verdict
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from doorward.rooms.words import begins_with_one, verdict
     ],
 )
 def test_the_word_alone_or_with_an_id_decides(text, word, approval):
-    assert verdict(text) == (word, approval)
+    assert parse_verdict(text) == (word, approval)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_word_alone_or_with_an_id_decides(text, word, approval):
     ],
 )
 def test_anything_else_decides_nothing(text):
-    assert verdict(text) is None
+    assert parse_verdict(text) is None
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_anything_else_decides_nothing(text):
     ],
 )
 def test_what_begins_like_a_decision_and_is_none_is_known(text, meant):
-    assert begins_with_one(text) is meant
+    assert resembles_verdict(text) is meant

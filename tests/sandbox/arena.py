@@ -17,16 +17,15 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apart
 from attack import BEGUN, HELD, Attack, program
 from condition import Victim
 from listeners import Listeners, poking
 
+import apart
 from doorward.sandbox import view
-from doorward.sandbox.profile import Profile
-from doorward.sandbox.program import Program
+from doorward.sandbox.program import Program, SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
-from doorward.sandbox.seccomp.machines import machines
+from doorward.sandbox.seccomp.machines import load_machines
 
 _SECONDS = 120.0
 _HERE = -100
@@ -57,9 +56,9 @@ class Arena:
         self._snapshot: dict[str, object] = {}
         self._victim: Victim | None = None
         self._neighbour = False
-        (numbers,) = (machine.numbers for machine in machines() if machine.name == os.uname().machine)
+        (numbers,) = (machine.numbers for machine in load_machines() if machine.name == os.uname().machine)
         self._calls = {**numbers}
-        self._python, self._prefix = view.python()
+        self._python, self._prefix = view.find_python()
 
     async def outside(self, attack: Attack) -> Result:
         """The canary: the same program as the same user, without a sandbox."""
@@ -145,7 +144,7 @@ class Arena:
         if self._lent.exists():
             self._lent.rename(self.workspace / "lent")
         copy = self._outside / "inside"
-        shutil.copytree(view.inside(), copy, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(view.helper_code_folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
         with Listeners(self.home / "doorward.sock", f"doorward-{secrets.token_hex(8)}") as self._listeners:
             yield
 
@@ -158,7 +157,7 @@ class Arena:
             "movable": str(self._outside / "movable.txt"),
             "handle": _handle(canary),
             "home": str(self.home),
-            "code": view.INSIDE if inside else str(self._outside),
+            "code": view.HELPER_CODE if inside else str(self._outside),
             "prefix": self._prefix,
             "temporary": "/tmp" if inside else str(self._outside),
             "marker": self._marker,
@@ -229,8 +228,8 @@ class Arena:
             check=False,
         )
 
-    def _profile(self, attack: Attack) -> Profile:
-        return Profile(str(self.workspace), attack.files, attack.network)
+    def _profile(self, attack: Attack) -> SandboxProfile:
+        return SandboxProfile(str(self.workspace), attack.files, attack.network)
 
     async def _confined(self, attack: Attack, code: str, targets: dict[str, Any]) -> tuple[int | None, str, str]:
         ended = await self._sandbox.run(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from seccomp_child import install
 
-from doorward.sandbox.seccomp.machines import machines
+from doorward.sandbox.seccomp.machines import load_machines
 
 _LOAD, _IF_SAME, _IF_ANY, _ANSWER = 0x20, 0x15, 0x45, 0x06
 _NUMBER, _FIRST_ARGUMENT = 0, 16
@@ -29,7 +29,7 @@ _REFUSED = {
 
 
 def _instructions(missing: list[str]) -> Iterator[bytes]:
-    (numbers,) = (machine.numbers for machine in machines() if machine.name == os.uname().machine)
+    (numbers,) = (machine.numbers for machine in load_machines() if machine.name == os.uname().machine)
     yield _one(_LOAD, _NUMBER)
     for what in missing:
         for call, code in _REFUSED[what].items():

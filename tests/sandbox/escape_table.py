@@ -17,8 +17,8 @@ from pathlib import Path
 from arena import Arena
 from attacks import for_user
 
+from doorward.config.settings import Settings
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Settings
 
 _VARIABLE = "DOORWARD_TEST_SECRET"
 

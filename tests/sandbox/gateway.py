@@ -18,8 +18,8 @@ from typing import Any
 
 from sandboxes import Box, opened_box
 
-from doorward.errors import DoorwardError
-from doorward.sandbox.program import Stream
+from doorward.core.errors import DoorwardError
+from doorward.sandbox.program import OutputStream
 
 
 def _told(**facts: Any) -> None:
@@ -29,7 +29,7 @@ def _told(**facts: Any) -> None:
 async def _run(box: Box, folder: Path, script: str, *, closes: bool) -> None:
     said = asyncio.Event()
 
-    def on_output(_: Stream, piece: bytes) -> None:
+    def on_output(_: OutputStream, piece: bytes) -> None:
         _told(piece=piece.decode(errors="replace"))
         said.set()
 

@@ -20,10 +20,10 @@ from typing import Any
 
 from kept_place import heard, kept_profile
 
-from doorward.errors import DoorwardError
+from doorward.config.settings import SandboxSettings as SandboxSettings
+from doorward.config.settings import Settings
+from doorward.core.errors import DoorwardError
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Sandbox as SandboxSettings
-from doorward.settings import Settings
 
 _GRACE = 0.2
 
@@ -41,10 +41,10 @@ async def _keep(sandbox: Sandbox, folder: Path, script: str, *, stays: bool, net
         return
     if stays:
         _told(said=(await heard(kept.stdout, b"\n")).decode())
-        await kept.ended()
+        await kept.wait()
         return
     output = await heard(kept.stdout)
-    end = await kept.end(_GRACE)
+    end = await kept.shut_down(_GRACE)
     _told(out=output.decode(errors="replace"), code=end.exit_code, signal=end.signal, level=kept.level)
 
 

@@ -10,19 +10,19 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from doorward.sandbox.kept import Kept, KeptEnd, KeptProfile
+from doorward.config.settings import SandboxSettings as SandboxSettings
+from doorward.config.settings import Settings
+from doorward.sandbox.long_running import LongRunningEnd, LongRunningProfile, LongRunningProgram
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Sandbox as SandboxSettings
-from doorward.settings import Settings
 from waiting import PATIENCE
 
 _PIECE = 65_536
 
 
-def kept_profile(folder: Path, **more: Any) -> KeptProfile:
+def kept_profile(folder: Path, **more: Any) -> LongRunningProfile:
     """A folder of its own in Doorward's home, and one each to read and to change."""
     given: dict[str, Any] = {"read": (str(folder / "read"),), "write": (str(folder / "write"),), **more}
-    return KeptProfile(id="keeper", home=str(folder / "home" / "servers" / "keeper"), **given)
+    return LongRunningProfile(id="keeper", home=str(folder / "home" / "servers" / "keeper"), **given)
 
 
 async def heard(descriptor: int, until: bytes = b"") -> bytes:
@@ -68,10 +68,10 @@ class Place:
 
     async def keep(
         self, *argv: str, environment: Mapping[str, str] | None = None, start_in: str = "", **profile: Any
-    ) -> Kept:
+    ) -> LongRunningProgram:
         return await self.sandbox.keep(kept_profile(self.folder, **profile), argv, environment or {}, start_in)
 
-    async def bash(self, script: str, *words: str, **more: Any) -> Kept:
+    async def bash(self, script: str, *words: str, **more: Any) -> LongRunningProgram:
         return await self.keep("bash", "-c", script, "bash", *words, **more)
 
     async def said(self, *argv: str, **more: Any) -> str:
@@ -79,9 +79,9 @@ class Place:
         kept = await self.keep(*argv, **more)
         try:
             said = await heard(kept.stdout) + await heard(kept.stderr)
-            await asyncio.wait_for(kept.ended(), PATIENCE)
+            await asyncio.wait_for(kept.wait(), PATIENCE)
         finally:
-            await kept.end(0)
+            await kept.shut_down(0)
         return said.decode(errors="replace")
 
     async def bash_says(self, script: str, *words: str, **more: Any) -> str:
@@ -102,12 +102,12 @@ async def opened_place(folder: Path, **settings: Any) -> AsyncIterator[Place]:
 
 
 @contextlib.asynccontextmanager
-async def ending(kept: Kept) -> AsyncIterator[Kept]:
+async def ending(kept: LongRunningProgram) -> AsyncIterator[LongRunningProgram]:
     try:
         yield kept
     finally:
-        await kept.end(0)
+        await kept.shut_down(0)
 
 
-async def ended(kept: Kept) -> KeptEnd:
-    return await asyncio.wait_for(kept.ended(), PATIENCE)
+async def ended(kept: LongRunningProgram) -> LongRunningEnd:
+    return await asyncio.wait_for(kept.wait(), PATIENCE)

@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+from doorward.config.settings import SandboxSettings as SandboxSettings
+from doorward.config.settings import Settings
 from doorward.sandbox import view
-from doorward.sandbox.profile import Files, Limits, Profile
-from doorward.sandbox.program import Ended, OnOutput, Program
+from doorward.sandbox.program import FileAccess, OnOutput, Program, ProgramLimits, SandboxProfile, SandboxResult
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Sandbox as SandboxSettings
-from doorward.settings import Settings
 
 
 class Box:
@@ -23,23 +22,23 @@ class Box:
         self.sandbox = sandbox
         self.workspace = workspace
 
-    def profile(self, files: Files = "write", **limits: int) -> Profile:
-        return Profile(str(self.workspace), files, limits=Limits(**limits))
+    def profile(self, files: FileAccess = "write", **limits: int) -> SandboxProfile:
+        return SandboxProfile(str(self.workspace), files, limits=ProgramLimits(**limits))
 
     async def bash(
         self,
         script: str,
         *words: str,
-        files: Files = "write",
+        files: FileAccess = "write",
         limits: dict[str, int] | None = None,
         on_output: OnOutput | None = None,
         **more: Any,
-    ) -> Ended:
+    ) -> SandboxResult:
         program = Program(argv=("bash", "-c", script, "bash", *words), **more)
         return await self.sandbox.run(self.profile(files, **(limits or {})), program, on_output)
 
-    async def python(self, code: str, *, on_output: OnOutput | None = None, **more: Any) -> Ended:
-        python, _ = view.python()
+    async def python(self, code: str, *, on_output: OnOutput | None = None, **more: Any) -> SandboxResult:
+        python, _ = view.find_python()
         return await self.sandbox.run(self.profile(), Program(argv=(python, "-I", "-S", "-c", code), **more), on_output)
 
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from doorward.sandbox import changes as changes_
-from doorward.sandbox.changes import Changes, TooManyChanges
-from doorward.sandbox.profile import Profile
-from doorward.sandbox.program import Program
+from doorward.config.settings import Settings
+from doorward.sandbox import overlay_changes as changes_
+from doorward.sandbox.overlay_changes import OverlayChanges, TooManyChanges
+from doorward.sandbox.program import Program, SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -44,9 +43,11 @@ def workspace(tmp_path: Path) -> Path:
     return folder
 
 
-async def changed(sandbox: Sandbox, workspace: Path, script: str) -> Changes:
+async def changed(sandbox: Sandbox, workspace: Path, script: str) -> OverlayChanges:
     before = sorted(_listing(workspace))
-    ended, changes = await sandbox.try_out(Profile(str(workspace), "write"), Program(argv=("bash", "-c", script)))
+    ended, changes = await sandbox.run_on_copy(
+        SandboxProfile(str(workspace), "write"), Program(argv=("bash", "-c", script))
+    )
     assert (ended.exit_code, ended.stderr) == (0, b"")
     assert sorted(_listing(workspace)) == before
     return changes
@@ -59,7 +60,7 @@ def _listing(folder: Path) -> list[tuple[str, int, bytes]]:
     ]
 
 
-def words(changes: Changes) -> list[str]:
+def words(changes: OverlayChanges) -> list[str]:
     """One word for each change: + come, - gone, ~ changed."""
     return [f"{'+' if one.before is None else '-' if one.after is None else '~'}{one.path}" for one in changes.items]
 
@@ -141,7 +142,7 @@ async def test_more_changes_than_can_be_followed_are_refused(
 
 async def test_a_program_cannot_write_more_than_its_view_holds(sandbox: Sandbox, workspace: Path) -> None:
     script = "for n in $(seq 20); do head -c 9000000 /dev/zero > big$n || exit 7; done"
-    ended, _ = await sandbox.try_out(Profile(str(workspace), "write"), Program(argv=("bash", "-c", script)))
+    ended, _ = await sandbox.run_on_copy(SandboxProfile(str(workspace), "write"), Program(argv=("bash", "-c", script)))
     assert ended.exit_code == 7
     assert b"No space left" in ended.stderr
 

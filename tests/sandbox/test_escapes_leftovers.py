@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from sandboxes import Box, opened_box
 
-from doorward.beneath.root import Root
-from doorward.errors import DoorwardError
+from doorward.core.errors import DoorwardError
+from doorward.sandbox.safefs.root import SafeRoot
 from waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ async def test_what_is_left_is_not_followed_and_does_not_hold_anybody_up(what: s
     ended = await box.bash(script.format(outside=box.workspace.parent))
     assert ended.exit_code == 0, ended.stderr
     assert (box.workspace / path.partition("/")[0]).is_symlink() or (box.workspace / path).exists()
-    with Root(box.workspace) as root:
+    with SafeRoot(box.workspace) as root:
         with pytest.raises(DoorwardError) as refused:
             root.read(path, _LARGEST)
         assert "secret" not in str(refused.value).replace(path, "")
@@ -59,7 +59,7 @@ async def test_what_is_left_is_not_followed_and_does_not_hold_anybody_up(what: s
 
 async def test_a_listing_shows_symlinks_and_does_not_enter_them(box: Box) -> None:
     await box.bash("ln -s / everything; ln -s .. up; ln -s . here; mkfifo pipe")
-    with Root(box.workspace) as root:
+    with SafeRoot(box.workspace) as root:
         names = [entry.path for entry in root.walk(".", recursive=True, hidden=True)]
     assert sorted(names) == ["everything", "folder", "folder/notes.txt", "here", "pipe", "up"]
 
@@ -84,7 +84,7 @@ while not os.path.exists("enough"):
     read: set[str] = set()
 
     def look() -> None:
-        with Root(box.workspace) as root:
+        with SafeRoot(box.workspace) as root:
             end = time.monotonic() + PATIENCE
             for number in itertools.count():
                 if number >= 3_000 and (len(read) > 1 or time.monotonic() > end):

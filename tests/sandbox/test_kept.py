@@ -16,7 +16,7 @@ from kept_place import Place, ending, heard, opened_place, own_place
 from listeners import Listeners
 from sandboxes import descriptors, processes
 
-from doorward.errors import CommandFailed, SandboxUnavailable
+from doorward.core.errors import CommandFailed, SandboxUnavailable
 from doorward.sandbox.grants import Grants
 from doorward.sandbox.inside import landlock
 from waiting import wait_until
@@ -56,13 +56,13 @@ async def test_its_number_outside_is_the_programs_own_and_no_helper_stays_beside
 async def test_whether_one_has_the_network_is_known_until_nothing_of_it_is_left(place: Place) -> None:
     """Doors that trust programs of this account ask."""
     async with ending(await place.bash("read -r line")):
-        assert not place.sandbox.keeps_with_network
+        assert not place.sandbox.has_networked_programs
         async with ending(await place.bash("read -r line", network=True)):
-            assert place.sandbox.keeps_with_network
-        assert not place.sandbox.keeps_with_network
+            assert place.sandbox.has_networked_programs
+        assert not place.sandbox.has_networked_programs
         with pytest.raises(CommandFailed):
             await place.keep("bash", network=True, start_in="/nowhere")
-        assert not place.sandbox.keeps_with_network
+        assert not place.sandbox.has_networked_programs
 
 
 def kept_home(place: Place) -> Path:
@@ -154,11 +154,11 @@ async def test_a_path_that_was_replaced_after_the_check_is_noticed_before_anythi
     (tmp_path / "given").mkdir()
     with Grants("server", tmp_path / "home") as grants:
         grants.add([str(tmp_path / "given")], writable=True)
-        grants.check(os.getpid())
+        grants.check_process(os.getpid())
         (tmp_path / "given").rename(tmp_path / "moved")
         (tmp_path / "given").symlink_to("home")
         with pytest.raises(SandboxUnavailable, match="was replaced meanwhile"):
-            grants.check(os.getpid())
+            grants.check_process(os.getpid())
 
 
 @pytest.mark.parametrize("held", ["file", "links", "recipes", "recipes/kept", "new"])
@@ -276,7 +276,7 @@ async def test_one_that_was_started_later_does_not_hold_the_streams_of_another_o
 
 async def test_starting_and_ending_many_leaves_no_descriptor_open(place: Place) -> None:
     async def once(_: int) -> None:
-        await (await place.keep("true")).end(0)
+        await (await place.keep("true")).shut_down(0)
 
     await once(0)
     before = descriptors()

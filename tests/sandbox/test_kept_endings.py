@@ -14,9 +14,9 @@ import pytest
 from kept_place import PATIENCE, Place, ended, ending, heard, opened_place, own_place
 from sandboxes import descendants, descriptors, processes
 
-from doorward.sandbox import watching
-from doorward.sandbox.kept import Kept, KeptEnd
-from doorward.sandbox.usage import usage
+from doorward.sandbox import resource_watch
+from doorward.sandbox.long_running import LongRunningEnd, LongRunningProgram
+from doorward.sandbox.resource_watch import measure_usage
 from waiting import wait_until
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ def marker() -> str:
     return f"marker-{secrets.token_hex(8)}"
 
 
-async def begun(place: Place, script: str, marker: str) -> Kept:
+async def begun(place: Place, script: str, marker: str) -> LongRunningProgram:
     """A program with a daemon, both running by now."""
     kept = await place.bash(f"{DAEMON} echo ready; {script}", marker)
     await heard(kept.stdout, b"ready\n")
@@ -53,10 +53,10 @@ async def begun(place: Place, script: str, marker: str) -> Kept:
 
 
 BY_THEMSELVES = {
-    "with 0": ("exit 0", KeptEnd(0)),
-    "with 7": ("exit 7", KeptEnd(7)),
-    "by a signal": ("kill -KILL $$", KeptEnd(None, signal.SIGKILL)),
-    "when their input ends": ("read -r line; exit 3", KeptEnd(3)),
+    "with 0": ("exit 0", LongRunningEnd(0)),
+    "with 7": ("exit 7", LongRunningEnd(7)),
+    "by a signal": ("kill -KILL $$", LongRunningEnd(None, signal.SIGKILL)),
+    "when their input ends": ("read -r line; exit 3", LongRunningEnd(3)),
 }
 
 
@@ -74,39 +74,39 @@ async def test_what_ends_by_itself_takes_along_what_it_started(how: str, place: 
 async def test_a_program_that_heeds_sigterm_is_let_end_by_it(place: Place, marker: str) -> None:
     script = "trap 'echo tidied > \"$HOME/tidied\"; exit 5' TERM; while :; do read -r -t 100 line <> <(:); done"
     kept = await begun(place, script, marker)
-    assert await kept.end(0.1) == KeptEnd(5)
+    assert await kept.shut_down(0.1) == LongRunningEnd(5)
     assert (place.home / "servers" / "keeper" / "tidied").read_text() == "tidied\n"
     assert processes(marker) == []
 
 
 async def test_a_program_without_a_handler_ends_at_sigterm(place: Place, marker: str) -> None:
     kept = await begun(place, "exec -a $1 sleep 100", marker)
-    assert await kept.end(0.1) == KeptEnd(None, signal.SIGTERM)
+    assert await kept.shut_down(0.1) == LongRunningEnd(None, signal.SIGTERM)
     assert processes(marker) == []
 
 
 async def test_a_program_that_ignores_sigterm_is_killed(place: Place, marker: str) -> None:
     kept = await begun(place, "trap '' TERM INT HUP; while :; do sleep 100; done", marker)
-    assert await kept.end(0.1) == KeptEnd(None, signal.SIGKILL)
+    assert await kept.shut_down(0.1) == LongRunningEnd(None, signal.SIGKILL)
     assert processes(marker) == []
 
 
 async def test_a_program_that_is_stopped_is_killed(place: Place, marker: str) -> None:
     kept = await begun(place, "kill -STOP $$; sleep 100", marker)
-    assert (await kept.end(0.1)).signal == signal.SIGKILL
+    assert (await kept.shut_down(0.1)).signal == signal.SIGKILL
     assert processes(marker) == []
 
 
 async def test_ending_twice_and_at_once_does_no_harm(place: Place, marker: str) -> None:
     kept = await begun(place, "read -r line", marker)
-    first, second = await asyncio.gather(kept.end(5), kept.end(0))
-    assert first == second == await kept.end() == await kept.ended()
+    first, second = await asyncio.gather(kept.shut_down(5), kept.shut_down(0))
+    assert first == second == await kept.shut_down() == await kept.wait()
     assert (kept.stdin, kept.stdout, kept.stderr) == (-1, -1, -1)
 
 
 async def test_cancelled_while_it_ends_a_program_it_still_leaves_nothing(place: Place, marker: str) -> None:
     kept = await begun(place, "trap '' TERM; while :; do sleep 100; done", marker)
-    task = asyncio.create_task(kept.end(100))
+    task = asyncio.create_task(kept.shut_down(100))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -144,7 +144,7 @@ async def test_a_program_that_closes_its_output_and_lives_on_is_heard_to_do_so(p
     os.write(kept.stdin, b"still there\n")
     assert await heard(kept.stderr, b"\n") == b"still there\n"
     assert processes(marker) == [kept.process]
-    assert await kept.end(5) == KeptEnd(0)
+    assert await kept.shut_down(5) == LongRunningEnd(0)
 
 
 async def test_a_program_that_closes_its_input_is_noticed_by_whoever_writes(place: Place) -> None:
@@ -159,7 +159,7 @@ async def test_everything_ends_with_the_sandbox(marker: str) -> None:
         async with opened_place(folder) as place:
             kept = await begun(place, "trap '' TERM; while :; do sleep 100; done", marker)
         assert processes(marker) == []
-        assert (await kept.ended()).signal == signal.SIGKILL
+        assert (await kept.wait()).signal == signal.SIGKILL
         assert not list((place.home / "servers" / ".tmp").iterdir())
 
 
@@ -179,10 +179,10 @@ async def test_too_many_processes_are_the_end_of_a_program_or_are_not_made(place
     script = "for i in $(seq 100); do sleep 100 & done; echo all >&2; wait"
     async with ending(await place.bash(script, marker, processes=20)) as kept:
         if os.geteuid() == 0:  # the kernel does not count the processes of root, so Doorward does
-            assert await ended(kept) == KeptEnd(None, signal.SIGKILL, "processes")
+            assert await ended(kept) == LongRunningEnd(None, signal.SIGKILL, "processes")
         else:
             assert b"Resource temporarily unavailable" in await heard(kept.stderr, b"unavailable\n")
-        await kept.end(0)
+        await kept.shut_down(0)
     assert processes(marker) == []
 
 
@@ -199,12 +199,12 @@ time.sleep(100)
 async def test_memory_that_a_program_shares_with_itself_counts_too(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "_ROUND", 0.05)
+    monkeypatch.setattr(resource_watch, "_ROUND", 0.05)
     async with ending(await place.keep(*PYTHON, SHARING, memory_bytes=80 << 20)) as kept:
         assert (await ended(kept)).stopped == "memory"
     async with ending(await place.keep(*PYTHON, SHARING, memory_bytes=200 << 20)) as kept:
         assert await heard(kept.stdout, b"\n") == b"shared\n"
-        assert 120 << 20 < usage(kept.first, 10).largest < 200 << 20
+        assert 120 << 20 < measure_usage(kept.first, 10).largest < 200 << 20
 
 
 FILLING = """

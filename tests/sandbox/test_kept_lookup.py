@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from kept_place import Place, opened_place, own_place
 
-from doorward.errors import CommandFailed
+from doorward.core.errors import CommandFailed
 from doorward.sandbox.grants import Grants
-from doorward.sandbox.lookup import Found, find
+from doorward.sandbox.program_lookup import ProgramLocation, find_program
 
 SCRIPT = "#!/bin/sh\necho ran\n"
 
@@ -39,9 +39,9 @@ def made(path: Path, text: str = SCRIPT) -> Path:
     return path
 
 
-def looked_up(person: Path, name: str, path: str = "") -> tuple[Found, list[str]]:
+def looked_up(person: Path, name: str, path: str = "") -> tuple[ProgramLocation, list[str]]:
     with Grants("server", person / ".doorward") as grants:
-        found = find(name, path, grants)
+        found = find_program(name, path, grants)
         return found, sorted({str(Path(grant.at).relative_to(person.parent)) for grant in grants.items})
 
 
@@ -57,7 +57,7 @@ def test_the_folder_above_bin_is_read_with_it(person: Path) -> None:
     assert (found.program, found.path.split(":")[0]) == (str(program), str(program.parent))
     assert readable == ["opt/tool"]
     assert looked_up(person, str(program)) == (
-        Found(str(program), f"{program.parent}:/bin:/usr/local/bin:/usr/bin"),
+        ProgramLocation(str(program), f"{program.parent}:/bin:/usr/local/bin:/usr/bin"),
         readable,
     )
 
@@ -80,7 +80,7 @@ def test_a_package_of_node_is_read_with_those_that_it_needs(person: Path) -> Non
     made(person / "project" / "private")
     found = packages / ".bin" / "server"
     with Grants("server", person / ".doorward") as grants:
-        find(str(found), "", grants)
+        find_program(str(found), "", grants)
         mine = {grant.at for grant in grants.items if grant.at.startswith(str(person))}
     assert mine == {str(packages)}
 
@@ -129,7 +129,7 @@ def test_beside_the_folder_of_the_house_only_the_program_itself_is_read(person: 
     (person / "house" / "home").mkdir()
     with Grants("server", person / "house" / "bin" / "home") as grants:
         (person / "house" / "bin" / "home").mkdir()
-        find(str(program), "", grants)
+        find_program(str(program), "", grants)
         assert [grant.at for grant in grants.items] == [str(program)]
 
 

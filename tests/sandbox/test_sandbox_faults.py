@@ -18,8 +18,8 @@ import gateway
 import pytest
 from sandboxes import Box, children, descendants, descriptors, opened_box, processes
 
-from doorward.errors import CommandFailed
-from doorward.sandbox.program import Ended, Program
+from doorward.core.errors import CommandFailed
+from doorward.sandbox.program import Program, SandboxResult
 from waiting import wait_until
 
 pytestmark = pytest.mark.anyio
@@ -44,7 +44,7 @@ async def works(box: Box) -> bool:
     return (ended.exit_code, ended.stdout) == (0, b"works\n")
 
 
-async def begun(box: Box, marker: str) -> asyncio.Task[Ended]:
+async def begun(box: Box, marker: str) -> asyncio.Task[SandboxResult]:
     """A long program that runs by now."""
     ready = asyncio.Event()
     running = asyncio.create_task(

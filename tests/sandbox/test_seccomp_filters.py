@@ -12,19 +12,26 @@ from bpf_machine import ALLOWED, KILLED, Machine, refused
 
 from doorward.sandbox.seccomp import __main__ as writing
 from doorward.sandbox.seccomp import machines as facts
-from doorward.sandbox.seccomp.policy import LAYERS, policy
-from doorward.sandbox.seccomp.rules import Condition, Decision, Group, Has, IsLong, decisions
-from doorward.sandbox.seccomp.shipped import KINDS, MACHINES, Kind, load
+from doorward.sandbox.seccomp.filter_files import KINDS, MACHINES, FilterKind, load_filter
+from doorward.sandbox.seccomp.policy import LAYERS, build_policy
+from doorward.sandbox.seccomp.rules import (
+    ArgumentHasBits,
+    ArgumentIsLong,
+    CallDecision,
+    CallGroup,
+    Condition,
+    collect_decisions,
+)
 
-BY_NAME = {machine.name: machine for machine in facts.machines()}
-POLICIES = {kind: policy(kind) for kind in KINDS}
+BY_NAME = {machine.name: machine for machine in facts.load_machines()}
+POLICIES = {kind: build_policy(kind) for kind in KINDS}
 EVERY = pytest.mark.parametrize(("machine", "kind"), list(itertools.product(MACHINES, KINDS)))
 ALL_BITS = 0xFFFF_FFFF_FFFF_FFFF
 UPPER = 0xDEAD_BEEF_0000_0000
 
 
 def filter_of(kind: str, machine: str) -> Machine:
-    code = load(kind, machine)
+    code = load_filter(kind, machine)
     assert code is not None
     return Machine(code)
 
@@ -38,15 +45,15 @@ def answer(machine: str, kind: str, call: str, *arguments: int) -> str:
 
 def holds(condition: Condition, arguments: tuple[int, ...]) -> bool:
     argument = arguments[condition.argument]
-    if isinstance(condition, IsLong):
+    if isinstance(condition, ArgumentIsLong):
         return argument == condition.value
     low = argument % 2**32
-    if isinstance(condition, Has):
+    if isinstance(condition, ArgumentHasBits):
         return low & condition.bits > 0
     return (low & condition.mask) in condition.values
 
 
-def by_the_policy(decision: Decision | None, arguments: tuple[int, ...]) -> int:
+def by_the_policy(decision: CallDecision | None, arguments: tuple[int, ...]) -> int:
     """The answer that a person would read out of the policy."""
     if decision is None:
         return refused(errno.ENOSYS)
@@ -59,13 +66,13 @@ def telling_values(conditions: list[Condition]) -> set[int]:
     """Values of one argument that fall on either side of each condition on it, with noise in the bits around."""
     values = {0, 1, 7, UPPER, ALL_BITS, 0x7FFF_FFFF, 0x8000_0000}
     for condition in conditions:
-        if isinstance(condition, Has):
+        if isinstance(condition, ArgumentHasBits):
             named = {
                 condition.bits,
                 ALL_BITS & ~condition.bits,
                 *(1 << n for n in range(32) if condition.bits >> n & 1),
             }
-        elif isinstance(condition, IsLong):
+        elif isinstance(condition, ArgumentIsLong):
             named = {condition.value}
         else:
             named = {*condition.values, *(value | ALL_BITS & ~condition.mask for value in condition.values)}
@@ -74,7 +81,7 @@ def telling_values(conditions: list[Condition]) -> set[int]:
     return {value & ALL_BITS for value in values}
 
 
-def telling_arguments(decision: Decision | None) -> Iterator[tuple[int, ...]]:
+def telling_arguments(decision: CallDecision | None) -> Iterator[tuple[int, ...]]:
     conditions = [condition for case in decision.cases for condition in case.when] if decision else []
     spoken_of = {condition.argument for condition in conditions}
     yield from itertools.product(
@@ -87,7 +94,7 @@ def telling_arguments(decision: Decision | None) -> Iterator[tuple[int, ...]]:
 
 
 @EVERY
-def test_a_filter_answers_every_call_as_the_policy_reads(machine: str, kind: Kind) -> None:
+def test_a_filter_answers_every_call_as_the_policy_reads(machine: str, kind: FilterKind) -> None:
     known, shipped = BY_NAME[machine], filter_of(kind, machine)
     names = {number: name for name, number in known.numbers.items()}
     tried = 0
@@ -101,7 +108,7 @@ def test_a_filter_answers_every_call_as_the_policy_reads(machine: str, kind: Kin
 
 
 @EVERY
-def test_a_call_finds_its_answer_in_few_steps(machine: str, kind: Kind) -> None:
+def test_a_call_finds_its_answer_in_few_steps(machine: str, kind: FilterKind) -> None:
     known, shipped = BY_NAME[machine], filter_of(kind, machine)
     steps = []
     for number in range(601):
@@ -113,7 +120,7 @@ def test_a_call_finds_its_answer_in_few_steps(machine: str, kind: Kind) -> None:
 
 @EVERY
 @pytest.mark.parametrize("audit", [0x4000_0003, 0x4000_0028, 0, 0xFFFF_FFFF, "other"])
-def test_a_call_by_another_convention_ends_the_process(machine: str, kind: Kind, audit: int | str) -> None:
+def test_a_call_by_another_convention_ends_the_process(machine: str, kind: FilterKind, audit: int | str) -> None:
     other = next(known.audit for known in BY_NAME.values() if known.name != machine)
     shipped = filter_of(kind, machine)
     for number in range(601):
@@ -121,7 +128,7 @@ def test_a_call_by_another_convention_ends_the_process(machine: str, kind: Kind,
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_second_convention_of_x86_64_ends_the_process(kind: Kind) -> None:
+def test_the_second_convention_of_x86_64_ends_the_process(kind: FilterKind) -> None:
     known, shipped = BY_NAME["x86_64"], filter_of(kind, "x86_64")
     for number in range(601):
         assert shipped.run(known.audit, 0x4000_0000 | number) == KILLED
@@ -129,17 +136,17 @@ def test_the_second_convention_of_x86_64_ends_the_process(kind: Kind) -> None:
 
 
 @EVERY
-def test_calls_that_nobody_knows_yet_are_not_there(machine: str, kind: Kind) -> None:
+def test_calls_that_nobody_knows_yet_are_not_there(machine: str, kind: FilterKind) -> None:
     known, shipped = BY_NAME[machine], filter_of(kind, machine)
     for number in [*range(max(known.numbers.values()) + 1, 2000), 0xFFFF, 0x3FFF_FFFF]:
         assert shipped.run(known.audit, number) == refused(errno.ENOSYS)
 
 
 def test_the_shipped_files_are_what_the_policy_makes() -> None:
-    made = writing.filters()
+    made = writing.assemble_filters()
     assert set(made) == {f"{machine}-{kind}.bpf" for machine in MACHINES for kind in KINDS}
     for machine, kind in itertools.product(MACHINES, KINDS):
-        assert load(kind, machine) == made[f"{machine}-{kind}.bpf"], "run `make filters`"
+        assert load_filter(kind, machine) == made[f"{machine}-{kind}.bpf"], "run `make filters`"
 
 
 def test_every_known_call_is_decided_on_purpose_and_no_other_is_named() -> None:
@@ -155,9 +162,9 @@ def test_every_group_gives_its_reason_in_sentences() -> None:
 
 
 def test_a_call_cannot_stand_in_two_groups() -> None:
-    twice = (Group("One.", "read write", "allow"), Group("Two.", "write", "EPERM"))
+    twice = (CallGroup("One.", "read write", "allow"), CallGroup("Two.", "write", "EPERM"))
     with pytest.raises(ValueError, match="'write' is in two"):
-        decisions([twice])
+        collect_decisions([twice])
 
 
 def test_numbers_are_unique_and_where_machines_agree_by_design_they_do() -> None:
@@ -325,13 +332,13 @@ def test_old_names_without_a_folder_are_checked_too(call: str) -> None:
 
 
 def test_a_machine_without_a_filter_has_none() -> None:
-    assert load("full", "riscv64") is None
+    assert load_filter("full", "riscv64") is None
 
 
 def test_this_machine_is_meant_when_none_is_named() -> None:
-    assert load("full") == load("full", os.uname().machine)
+    assert load_filter("full") == load_filter("full", os.uname().machine)
 
 
 def test_an_unknown_kind_is_an_error_that_names_the_valid_ones() -> None:
     with pytest.raises(ValueError, match=r"Unknown filter kind 'most'; valid: full, alone, alone-network\."):
-        load("most")
+        load_filter("most")

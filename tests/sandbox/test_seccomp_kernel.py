@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import seccomp_child
 
-from doorward.sandbox.seccomp.machines import machines
-from doorward.sandbox.seccomp.shipped import KINDS, load
+from doorward.sandbox.seccomp.filter_files import KINDS, load_filter
+from doorward.sandbox.seccomp.machines import load_machines
 
 MACHINE = os.uname().machine
-(NUMBERS,) = (machine.numbers for machine in machines() if machine.name == MACHINE)
+(NUMBERS,) = (machine.numbers for machine in load_machines() if machine.name == MACHINE)
 
 HERE = -100 % 2**64
 """AT_FDCWD: names are relative to the working directory."""
@@ -33,7 +33,7 @@ def every_kind(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def filter_file(kind: str, folder: Path) -> str:
-    code = load(kind)
+    code = load_filter(kind)
     assert code is not None
     file = folder / f"{kind}.bpf"
     file.write_bytes(code)

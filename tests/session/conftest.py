@@ -8,8 +8,8 @@ import pytest
 from typed_lines import Typing
 
 from doorward.app import open_house
-from doorward.home import Home
-from doorward.settings import Limits, Settings
+from doorward.config.home import Home
+from doorward.config.settings import LimitSettings, Settings
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +19,6 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def typing(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Typing]:
-    settings = Settings(limits=Limits(per_minute=1_000_000))
+    settings = Settings(limits=LimitSettings(per_minute=1_000_000))
     async with open_house(Home(tmp_path_factory.mktemp("typing") / "home"), changes=settings) as house:
         yield Typing(house)

@@ -12,14 +12,14 @@ import pytest
 from builtin_rows import FILES, NOTES, RECORDS, ROWS
 
 from conforming import conforms
-from doorward.backends.session.builtins import BUILTINS, KNOWN
-from doorward.backends.session.builtins.builtin import GROUPS
-from doorward.backends.session.builtins.changing import renamed
-from doorward.backends.session.builtins.showing import in_columns
-from doorward.backends.session.builtins.speaking import MOST
-from doorward.backends.shell.catalogue_command import CatalogueCommand
-from doorward.model import Credential
+from doorward.commands.programs.catalogue_command import CatalogueCommand
+from doorward.core.model import Credential
 from doorward.rooms.message import Card
+from doorward.shell.builtins import BUILTINS, BUILTINS_BY_WORD
+from doorward.shell.builtins.builtin import GROUPS
+from doorward.shell.builtins.file_changes import restore_typed_paths
+from doorward.shell.builtins.formatting import format_columns
+from doorward.shell.builtins.run import MAX_OUTPUT
 
 OWNER = Credential(owner=True)
 CANARY = "tapir-9043"
@@ -66,7 +66,7 @@ async def test_every_example_works_and_gives_what_it_says(shell):
     await shell.owner("file/write", path="server.conf", content="port = 80\n")
     await shell.owner("file/write", path="drafts/old.md", content="old\n")
     await shell.owner("file/write", path="drafts/keep.md", content="keep\n")
-    given = {one.command: one for one in KNOWN.values()}
+    given = {one.command: one for one in BUILTINS_BY_WORD.values()}
     last = {"sh/rm", "sh/delete"}
     for name in sorted(given, key=lambda name: (name in last, name)):
         command = shell.house.services.registry[name]
@@ -81,7 +81,7 @@ async def test_every_example_works_and_gives_what_it_says(shell):
 
 async def test_every_word_refuses_what_it_does_not_know_and_has_help(shell):
     raw = {"true", "false", "echo", "printf", "test", "[", "find", "xargs", "time"}
-    for word in KNOWN:
+    for word in BUILTINS_BY_WORD:
         if word in raw:
             continue
         wrong = (await typed(shell, word, "--no-such-option")).result
@@ -90,18 +90,18 @@ async def test_every_word_refuses_what_it_does_not_know_and_has_help(shell):
         asked = (await typed(shell, word, "--help")).result
         told = (await typed(shell, "help", word)).result
         assert asked["stdout"].startswith("usage: ")
-        assert told["stdout"].startswith(f"usage: {KNOWN[word].usage}\n")
+        assert told["stdout"].startswith(f"usage: {BUILTINS_BY_WORD[word].usage}\n")
     page = (await typed(shell, "help")).result["stdout"]
-    assert all(f"\n  {word} " in page for word in KNOWN)
+    assert all(f"\n  {word} " in page for word in BUILTINS_BY_WORD)
     assert all(f"{group}:\n" in page for group in GROUPS)
 
 
 async def test_at_least_120_words_work_in_all(shell):
     registry = shell.house.services.registry
     programs = {one.entry.name for one in registry if isinstance(one, CatalogueCommand)}
-    assert len({*KNOWN, *programs}) >= 120
+    assert len({*BUILTINS_BY_WORD, *programs}) >= 120
     assert all(command in registry for command in BUILTINS.values())
-    assert {one.group for one in KNOWN.values()} == set(GROUPS)
+    assert {one.group for one in BUILTINS_BY_WORD.values()} == set(GROUPS)
 
 
 async def test_another_tenant_learns_nothing_by_any_word(shell):
@@ -152,7 +152,7 @@ async def test_a_short_line_never_comes_to_very_much_text(typing, word, args, pi
         assert tracemalloc.get_traced_memory()[1] < 15_000_000
     finally:
         tracemalloc.stop()
-    assert len(outcome.result["stdout"]) <= MOST + 1
+    assert len(outcome.result["stdout"]) <= MAX_OUTPUT + 1
     assert outcome.result["stderr"] or word == "table"
 
 
@@ -172,17 +172,17 @@ def test_what_a_program_says_of_paths_names_them_as_they_were_typed():
     called = {f"n{at}": f"~/n{at}" for at in range(5_000)}
     called |= {"home/ada/d": "~/d", "a": "/workspace/a", "t/": "/tmp/t/"}
     said = "rm: cannot remove 'home/ada/d/x': No\nrm: ‘ab’ and 'a' and 'a/b'\n't/u' n1 'n12' 'n4999'\n"
-    assert renamed(said, called) == (
+    assert restore_typed_paths(said, called) == (
         "rm: cannot remove '~/d/x': No\nrm: ‘ab’ and '/workspace/a' and '/workspace/a/b'\n"
         "'/tmp/t/u' n1 '~/n12' '~/n4999'\n"
     )
 
 
 def test_names_stand_in_as_many_columns_as_fit():
-    assert in_columns(["aaaa", "b", "cc"], 10) == "aaaa  cc\nb\n"
-    assert in_columns(["aaaa", "b", "cc"], 11) == "aaaa  b  cc\n"
-    assert in_columns(["a" * 12, "b"], 10) == f"{'a' * 12}\nb\n"
-    assert in_columns(["ab"] * 10_000, 1).count("\n") == 10_000
+    assert format_columns(["aaaa", "b", "cc"], 10) == "aaaa  cc\nb\n"
+    assert format_columns(["aaaa", "b", "cc"], 11) == "aaaa  b  cc\n"
+    assert format_columns(["a" * 12, "b"], 10) == f"{'a' * 12}\nb\n"
+    assert format_columns(["ab"] * 10_000, 1).count("\n") == 10_000
 
 
 async def test_a_word_in_a_room_does_what_its_recipe_allows(shell):
@@ -196,7 +196,9 @@ async def test_a_word_in_a_room_does_what_its_recipe_allows(shell):
 
 def test_the_document_has_every_word():
     page = DOCUMENT.read_text()
-    missing = [one.word for one in KNOWN.values() if f"| `{one.usage.replace('|', chr(92) + '|')}` |" not in page]
+    missing = [
+        one.word for one in BUILTINS_BY_WORD.values() if f"| `{one.usage.replace('|', chr(92) + '|')}` |" not in page
+    ]
     assert missing == []
 
 

@@ -12,13 +12,13 @@ import pytest
 from typed_lines import Typing
 
 from doorward.app import open_house
-from doorward.backends.session.called import called
-from doorward.backends.session.expansion import MOST_CHARACTERS
-from doorward.backends.session.globs import MOST_FOLDERS
-from doorward.executions.notices import Output
-from doorward.home import Home
-from doorward.model import Credential, Outcome, Request
-from doorward.settings import Limits, Settings
+from doorward.config.home import Home
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core.model import Credential, Outcome, Request
+from doorward.gate.executions.notices import OutputNotice
+from doorward.shell.expansion import MAX_CHARACTERS
+from doorward.shell.globs import MAX_FOLDERS
+from doorward.shell.results import result_from_outcome
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ async def test_output_is_told_as_it_is_made_and_only_what_is_shown(typing: Typin
     await typing.script(
         script="cat numbers.txt | sort -n; echo x > out.txt; wc -l < numbers.txt; cat none; echo $(seq 3)"
     )
-    told = [(one.stream, one.text) for one in typing.told if isinstance(one, Output)]
+    told = [(one.stream, one.text) for one in typing.told if isinstance(one, OutputNotice)]
     assert told == [
         ("stdout", "1\n2\n3\n10\n"),
         ("stdout", "4\n"),
@@ -122,7 +122,7 @@ async def test_a_program_is_heard_before_it_ends_and_stops_with_its_script(typin
     heard = asyncio.Event()
 
     def watch(notice: Any) -> None:
-        if isinstance(notice, Output):
+        if isinstance(notice, OutputNotice):
             heard.set()
 
     request = Request(
@@ -195,7 +195,7 @@ def test_every_end_of_a_call_is_an_exit_code(
         result=result,
         ticket="T" if status == "parked" else "",
     )
-    made = called("p", outcome)
+    made = result_from_outcome("p", outcome)
     assert (made.exit_code, made.stdout, made.stderr) == (exit_code, printed, complaints)
     assert (made.ticket == "T") == (exit_code == 75)
 
@@ -203,8 +203,10 @@ def test_every_end_of_a_call_is_an_exit_code(
 @pytest.mark.parametrize("command", ["data/read", "mcp/other/run", "agent/ask"])
 def test_what_looks_like_the_end_of_a_program_is_data_where_no_program_ran(command: str) -> None:
     result = {"stdout": "x", "stderr": "y", "exitCode": 126, "ticket": "T", "leaves": True}
-    made = called("p", Outcome(status="done", code="", message="", call="c", command=command, result=result))
-    assert (made.exit_code, made.ticket, made.leaves, made.stops) == (0, "", False, False)
+    made = result_from_outcome(
+        "p", Outcome(status="done", code="", message="", call="c", command=command, result=result)
+    )
+    assert (made.exit_code, made.ticket, made.leaves, made.ends_pipe) == (0, "", False, False)
     assert '"exitCode": 126' in made.stdout
 
 
@@ -227,16 +229,16 @@ async def test_what_is_too_much_is_cut_and_said_to_be(typing: Typing) -> None:
     assert len(printed) == 1_000_000
     assert "the output was truncated after 1000000 characters" in complaints
     _, complaints, code = await typing.line("wc -c < big.txt; echo $(cat big.txt) $(cat big.txt)")
-    assert f"more than {MOST_CHARACTERS} characters" in complaints
+    assert f"more than {MAX_CHARACTERS} characters" in complaints
     assert code == 1
 
 
 async def test_a_pattern_that_would_look_everywhere_is_refused(typing: Typing) -> None:
-    for number in range(MOST_FOLDERS + 1):
+    for number in range(MAX_FOLDERS + 1):
         (typing.workspace / f"many/{number}").mkdir(parents=True)
     _, complaints, code = await typing.line("echo many/*/x")
     assert (complaints, code) == (
-        f"shell: the pattern has to list more than {MOST_FOLDERS} folders; use find instead\n",
+        f"shell: the pattern has to list more than {MAX_FOLDERS} folders; use find instead\n",
         1,
     )
 
@@ -336,7 +338,7 @@ async def test_secrets_in_a_line_reach_neither_the_history_nor_the_ledger(typing
 async def test_a_script_of_which_nothing_ran_says_when_it_may_be_asked_for_again(
     tmp_path: Path, calls_a_minute: int, code: str, retry: str, effect: str
 ) -> None:
-    settings = Settings(limits=Limits(per_minute=calls_a_minute))
+    settings = Settings(limits=LimitSettings(per_minute=calls_a_minute))
     async with open_house(Home(tmp_path / "home"), changes=settings) as house:
         outcome = await Typing(house).script(commands=["ls", "ls"])
     assert (outcome.code, outcome.retry, outcome.effect) == (code, retry, effect)

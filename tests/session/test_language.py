@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.backends.session.language import LONGEST, MOST_PIPED, MOST_STAGES, Fault, parse
-from doorward.backends.session.syntax import Output, Redirect, Stage, Text, Variable, Word, written
-from doorward.backends.session.words import DEEPEST
+from doorward.shell.parser import MAX_PIPE_STAGES, MAX_SCRIPT_CHARACTERS, MAX_STAGES, ShellSyntaxError, parse_script
+from doorward.shell.syntax import CommandSubstitution, Redirect, Stage, Text, Variable, Word, render
+from doorward.shell.word_parser import MAX_DEPTH
 
 WRITTEN = [
     ("ls", "ls"),
@@ -161,14 +161,17 @@ FAULTS = [
     ("[[ a == b ]]", "[[ is not supported"),
     ("! ls", "! is not supported"),
     ("echo a\0b", "Line 1, column 7: NUL bytes are not allowed"),
-    ("echo " + "x" * LONGEST, f"a script has at most {LONGEST} characters; given {LONGEST + 5}"),
-    ("x" * 1_000_000, f"a script has at most {LONGEST} characters; given 1000000"),
-    ("a" + "|a" * MOST_PIPED, f"a pipe has at most {MOST_PIPED} commands"),
-    ("a;" * (MOST_STAGES + 1), f"a script has at most {MOST_STAGES} commands"),
-    ("a $(" * (DEEPEST + 1), f"can be nested at most {DEEPEST} levels deep"),
-    ("${a:-" * (DEEPEST + 1), f"can be nested at most {DEEPEST} levels deep"),
+    (
+        "echo " + "x" * MAX_SCRIPT_CHARACTERS,
+        f"a script has at most {MAX_SCRIPT_CHARACTERS} characters; given {MAX_SCRIPT_CHARACTERS + 5}",
+    ),
+    ("x" * 1_000_000, f"a script has at most {MAX_SCRIPT_CHARACTERS} characters; given 1000000"),
+    ("a" + "|a" * MAX_PIPE_STAGES, f"a pipe has at most {MAX_PIPE_STAGES} commands"),
+    ("a;" * (MAX_STAGES + 1), f"a script has at most {MAX_STAGES} commands"),
+    ("a $(" * (MAX_DEPTH + 1), f"can be nested at most {MAX_DEPTH} levels deep"),
+    ("${a:-" * (MAX_DEPTH + 1), f"can be nested at most {MAX_DEPTH} levels deep"),
     ("$(" * 30_000, "deep"),
-    ("a|" * 30_000, f"a pipe has at most {MOST_PIPED} commands"),
+    ("a|" * 30_000, f"a pipe has at most {MAX_PIPE_STAGES} commands"),
 ]
 
 LONG = [
@@ -192,15 +195,15 @@ LONG += [
 
 @pytest.mark.parametrize(("text", "again"), WRITTEN)
 def test_a_text_is_read_and_written_again_as_the_same(text: str, again: str | None) -> None:
-    script = parse(text)
-    assert again is None or written(script) == again
-    assert parse(written(script)) == script
+    script = parse_script(text)
+    assert again is None or render(script) == again
+    assert parse_script(render(script)) == script
 
 
 @pytest.mark.parametrize(("text", "said"), FAULTS, ids=lambda one: one[:20])
 def test_a_text_that_is_none_is_told_what_is_wrong_and_where(text: str, said: str) -> None:
-    with pytest.raises(Fault) as fault:
-        parse(text)
+    with pytest.raises(ShellSyntaxError) as fault:
+        parse_script(text)
     assert said in fault.value.message
     assert fault.value.message.startswith(f"Line {fault.value.line}, column {fault.value.column}: ")
     assert len(fault.value.message) < 400
@@ -208,27 +211,27 @@ def test_a_text_that_is_none_is_told_what_is_wrong_and_where(text: str, said: st
 
 @pytest.mark.parametrize("text", ["echo 'x", 'echo "x', "a |", "a &&", "a ||", "echo $(ls", "echo ${x:-", "a \\"])
 def test_what_more_text_could_finish_is_told_apart(text: str) -> None:
-    with pytest.raises(Fault) as fault:
-        parse(text)
-    assert fault.value.unfinished
+    with pytest.raises(ShellSyntaxError) as fault:
+        parse_script(text)
+    assert fault.value.is_incomplete
 
 
 @pytest.mark.parametrize("text", ["|b", "a ;; b", "a & b", "if x", "ls > | x", "a )"])
 def test_what_no_text_could_finish_is_told_apart(text: str) -> None:
-    with pytest.raises(Fault) as fault:
-        parse(text)
-    assert not fault.value.unfinished
+    with pytest.raises(ShellSyntaxError) as fault:
+        parse_script(text)
+    assert not fault.value.is_incomplete
 
 
 @pytest.mark.parametrize("text", LONG, ids=lambda one: one[:8])
 def test_long_texts_are_read_once(text: str) -> None:
     """Each of these would take hours if some part of the text were read again for every other part."""
-    script = parse(text)
-    assert parse(written(script)) == script if len(written(script)) <= LONGEST else script.lines
+    script = parse_script(text)
+    assert parse_script(render(script)) == script if len(render(script)) <= MAX_SCRIPT_CHARACTERS else script.lines
 
 
 def test_the_parts_of_a_line_are_known() -> None:
-    (line,) = parse('grep -v "$X" a*b $(ls) 2>&1 > out').lines
+    (line,) = parse_script('grep -v "$X" a*b $(ls) 2>&1 > out').lines
     (stage,) = line.chains[0].first.stages
     assert stage == Stage(
         words=(
@@ -236,7 +239,7 @@ def test_the_parts_of_a_line_are_known() -> None:
             Word((Text("-v", quoted=False),)),
             Word((Variable("X", None, quoted=True),)),
             Word((Text("a*b", quoted=False),)),
-            Word((Output(parse("ls"), quoted=False),)),
+            Word((CommandSubstitution(parse_script("ls"), quoted=False),)),
         ),
         redirects=(Redirect("2>&1", None), Redirect(">", Word((Text("out", quoted=False),)))),
     )
@@ -263,7 +266,7 @@ _pieces = st.sampled_from(
 @settings(max_examples=400, deadline=None)
 def test_every_text_is_a_script_or_a_fault_and_a_script_is_written_as_itself(text: str) -> None:
     try:
-        script = parse(text)
-    except Fault:
+        script = parse_script(text)
+    except ShellSyntaxError:
         return
-    assert parse(written(script)) == script
+    assert parse_script(render(script)) == script

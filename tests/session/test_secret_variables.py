@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from typed_lines import Typing
 
-from doorward import redact
-from doorward.backends.session.memory import Memory
-from doorward.backends.session.secret_values import in_args, in_steps, in_text
-from doorward.backends.session.session import Session
-from doorward.errors import BadParams
-from doorward.facts import Access
-from doorward.model import Caller, Credential, Request
+from doorward.core import redact
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams
+from doorward.core.model import Caller, Credential, Request
+from doorward.shell.secret_values import secrets_in_args, secrets_in_steps, secrets_in_text
+from doorward.shell.session import ShellSession
+from doorward.shell.sessions import SecretVariables
 
 SECRET = "hunter4secret"
 ADA = Caller("local", "ada", "human", Access.ROOT)
@@ -143,44 +143,44 @@ async def test_after_a_new_start_it_is_gone_and_that_is_said(
     ],
 )
 def test_the_values_of_names_that_tell_of_a_secret_are_found_in_lines(text: str, found: set[str]) -> None:
-    assert {one for one in in_text(text) if len(one) > 2} == found
+    assert {one for one in secrets_in_text(text) if len(one) > 2} == found
 
 
 def test_a_long_line_is_looked_through_once() -> None:
     for text in ("API_TOKEN='" + "a" * 60_000, "set API_TOKEN " * 4_000, "A_KEY=" * 10_000, "KEY=\\" * 12_000):
-        assert len(list(in_text(text))) < 20_000
+        assert len(list(secrets_in_text(text))) < 20_000
 
 
 def test_whatever_is_given_as_parameters_is_looked_through() -> None:
     for params in ({}, {"script": 7}, {"commands": "x"}, {"commands": [None, {"params": {"args": 7}}, {"params": []}]}):
-        assert list(in_steps(params)) == []
-    assert list(in_args("sh/set", {"args": ["API_TOKEN", 7, None]})) == [""]
-    assert list(in_args("echo", {})) == []
+        assert list(secrets_in_steps(params)) == []
+    assert list(secrets_in_args("sh/set", {"args": ["API_TOKEN", 7, None]})) == [""]
+    assert list(secrets_in_args("echo", {})) == []
 
 
 def test_a_session_shows_its_secrets_in_nothing_that_it_remembers() -> None:
-    session = Session(tenant="t", user="ada", id="x" * 24, room="")
-    session.remember(f"set MY_TOKEN {SECRET}")
-    session.set("MY_TOKEN", SECRET)
-    session.remember(f"curl {shlex.quote(SECRET)}")
-    session.said(f"is {SECRET} good", f"{SECRET} is")
+    session = ShellSession(tenant="t", user="ada", id="x" * 24, room="")
+    session.add_history(f"set MY_TOKEN {SECRET}")
+    session.set_variable("MY_TOKEN", SECRET)
+    session.add_history(f"curl {shlex.quote(SECRET)}")
+    session.add_talk(f"is {SECRET} good", f"{SECRET} is")
     assert SECRET not in repr((session.history, session.talk))
     with pytest.raises(BadParams, match="would contain a secret"):
-        session.alias("x", f"curl {SECRET}")
+        session.set_alias("x", f"curl {SECRET}")
     with pytest.raises(BadParams, match="would contain a secret"):
-        session.alias("x", "API_KEY=abcdef")
+        session.set_alias("x", "API_KEY=abcdef")
 
 
 def test_memory_holds_a_bounded_amount_and_lets_go_of_the_oldest() -> None:
-    memory = Memory(most=20)
+    memory = SecretVariables(most=20)
     keys = [(str(at), "t", "u", "") for at in range(3)]
     for at, key in enumerate(keys):
-        memory.keep(key, {"A": "x" * 8}, at)
-    assert [dict(memory.of(key)) for key in keys] == [{}, {"A": "x" * 8}, {"A": "x" * 8}]
-    memory.keep(keys[1], {"A": "y"}, 3)
-    memory.tidy(before=3)
-    assert [dict(memory.of(key)) for key in keys] == [{}, {"A": "y"}, {}]
-    memory.keep(keys[1], {}, 4)
-    assert memory.of(keys[1]) == {}
-    memory.keep(keys[0], {"A": "x" * 30}, 5)
-    assert memory.of(keys[0]) == {}
+        memory.put(key, {"A": "x" * 8}, at)
+    assert [dict(memory.get(key)) for key in keys] == [{}, {"A": "x" * 8}, {"A": "x" * 8}]
+    memory.put(keys[1], {"A": "y"}, 3)
+    memory.drop_unused(before=3)
+    assert [dict(memory.get(key)) for key in keys] == [{}, {"A": "y"}, {}]
+    memory.put(keys[1], {}, 4)
+    assert memory.get(keys[1]) == {}
+    memory.put(keys[0], {"A": "x" * 30}, 5)
+    assert memory.get(keys[0]) == {}

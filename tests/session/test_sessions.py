@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from typed_lines import Typing
 
-from doorward.backends.session.session import Session
-from doorward.errors import BadParams, LedgerUnavailable, NotFound, NotPermitted
-from doorward.facts import Access
-from doorward.model import Caller
-from doorward.settings import Sessions as SessionSettings
-from doorward.settings import Settings
+from doorward.config.settings import SessionSettings as SessionSettings
+from doorward.config.settings import Settings
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams, LedgerUnavailable, NotFound, NotPermitted
+from doorward.core.model import Caller
+from doorward.shell.session import ShellSession
 from doorward.store import keeper_waits
 
 ADA = Caller("local", "ada", "human", Access.ROOT)
@@ -38,31 +38,31 @@ async def test_an_id_of_somebody_else_means_nothing(typing: Typing) -> None:
                 with pytest.raises(NotFound):
                     await sessions.open(other, "", mine.id)
                 with pytest.raises(NotFound):
-                    await sessions.end(other, mine.id)
-                assert mine.id not in [one.id for one in await sessions.mine(other)]
+                    await sessions.delete(other, mine.id)
+                assert mine.id not in [one.id for one in await sessions.list_own(other)]
 
 
 async def test_the_keeper_looks_at_the_sessions_of_whoever_it_thinks_for_and_goes_on_in_its_own(typing: Typing) -> None:
     sessions = typing.house.services.sessions
     everybody = (ADA, BOB, ADA_ELSEWHERE, BOT, BOT_OF_BOB, LONER)
     for owner in everybody:
-        mine, its = await sessions.open(owner, ""), await sessions.open(owner.thinking(), "")
+        mine, its = await sessions.open(owner, ""), await sessions.open(owner.as_keeper(), "")
         await sessions.save(mine)
         await sessions.save(its)
         for other in everybody:
             with pytest.raises(NotFound):
-                await sessions.open(other.thinking(), "", mine.id)
+                await sessions.open(other.as_keeper(), "", mine.id)
             with pytest.raises(NotFound):
                 await sessions.open(other, "", its.id)
             if other is not owner:
                 with pytest.raises(NotFound):
-                    await sessions.open(other.thinking(), "", its.id)
+                    await sessions.open(other.as_keeper(), "", its.id)
                 with pytest.raises(NotFound):
-                    await sessions.look(other.thinking(), "", mine.id)
-        assert (await sessions.look(owner.thinking(), "", mine.id)).id == mine.id
-        assert mine.id in [one.id for one in await sessions.mine(owner.thinking())]
-        async with sessions.using(mine), sessions.apart(mine, owner.thinking()) as copy:
-            assert await sessions.open(owner.thinking(), "", copy.id) is copy
+                    await sessions.read(other.as_keeper(), "", mine.id)
+        assert (await sessions.read(owner.as_keeper(), "", mine.id)).id == mine.id
+        assert mine.id in [one.id for one in await sessions.list_own(owner.as_keeper())]
+        async with sessions.use(mine), sessions.copy_of(mine, owner.as_keeper()) as copy:
+            assert await sessions.open(owner.as_keeper(), "", copy.id) is copy
 
 
 async def test_a_credential_for_some_rooms_neither_sees_nor_ends_sessions_elsewhere(typing: Typing) -> None:
@@ -72,13 +72,13 @@ async def test_a_credential_for_some_rooms_neither_sees_nor_ends_sessions_elsewh
     for one in (here, there, outside):
         await sessions.save(one)
     narrow = Caller("local", "bob", "human", Access.ROOT, rooms=("general",))
-    listed = [one.id for one in await sessions.mine(narrow)]
+    listed = [one.id for one in await sessions.list_own(narrow)]
     assert (here.id in listed, there.id in listed, outside.id in listed) == (True, False, False)
     for one in (there, outside):
         with pytest.raises(NotFound):
-            await sessions.end(narrow, one.id)
-    await sessions.end(narrow, here.id)
-    assert here.id not in [one.id for one in await sessions.mine(BOB)]
+            await sessions.delete(narrow, one.id)
+    await sessions.delete(narrow, here.id)
+    assert here.id not in [one.id for one in await sessions.list_own(BOB)]
 
 
 async def test_calls_in_one_session_at_once_do_not_move_each_other_about(typing: Typing) -> None:
@@ -101,7 +101,7 @@ async def test_calls_in_one_session_at_once_do_not_move_each_other_about(typing:
 async def test_what_was_done_is_told_even_if_the_session_cannot_be_stored(
     typing: Typing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def full(_: Session) -> None:
+    async def full(_: ShellSession) -> None:
         raise LedgerUnavailable("The disk is full.")
 
     session = (await typing.ask("session/open")).result["session"]
@@ -187,9 +187,9 @@ async def test_what_cd_and_export_do_in_a_call_alone_is_gone_with_it(typing: Typ
 async def test_a_copy_for_what_stands_in_brackets_leaves_the_original_alone(typing: Typing) -> None:
     sessions = typing.house.services.sessions
     mine = await sessions.open(ADA, "")
-    async with sessions.using(mine), sessions.apart(mine) as copy:
+    async with sessions.use(mine), sessions.copy_of(mine) as copy:
         assert (await sessions.open(ADA, "", copy.id)) is copy
-        copy.set("A", "1")
+        copy.set_variable("A", "1")
         copy.cwd = "/data"
         await sessions.save(copy)
     assert (mine.env, mine.cwd) == ({}, "/workspace")
@@ -200,49 +200,49 @@ async def test_a_copy_for_what_stands_in_brackets_leaves_the_original_alone(typi
 async def test_while_it_is_used_there_is_one_of_it(typing: Typing) -> None:
     sessions = typing.house.services.sessions
     mine = await sessions.open(ADA, "")
-    async with sessions.using(mine):
+    async with sessions.use(mine):
         found = await sessions.open(ADA, "", mine.id)
         assert found is mine
-        found.set("A", "1")
+        found.set_variable("A", "1")
         await sessions.save(found)
-        async with sessions.using(found) as inner:
-            inner.set("B", "2")
+        async with sessions.use(found) as inner:
+            inner.set_variable("B", "2")
     assert (await sessions.open(ADA, "", mine.id)).env == {"A": "1", "B": "2"}
 
 
 async def test_one_that_is_ended_while_it_is_used_does_not_come_back(typing: Typing) -> None:
     sessions = typing.house.services.sessions
     mine = await sessions.open(ADA, "")
-    async with sessions.using(mine):
-        await sessions.end(ADA, mine.id)
+    async with sessions.use(mine):
+        await sessions.delete(ADA, mine.id)
     with pytest.raises(NotFound):
         await sessions.open(ADA, "", mine.id)
 
 
 def test_what_a_session_holds_is_bounded() -> None:
-    session = Session(tenant="t", user="ada", id="x" * 24, room="")
+    session = ShellSession(tenant="t", user="ada", id="x" * 24, room="")
     for number in range(200):
-        session.set(f"V{number}", "x")
-    session.set("V1", "again")
+        session.set_variable(f"V{number}", "x")
+    session.set_variable("V1", "again")
     with pytest.raises(BadParams, match="at most 200 variables"):
-        session.set("ONE_MORE", "x")
+        session.set_variable("ONE_MORE", "x")
     with pytest.raises(BadParams, match="at most 32768 characters"):
-        session.set("V1", "x" * 32_769)
+        session.set_variable("V1", "x" * 32_769)
     for number in range(8):
-        session.set(f"V{number}", "x" * 32_000)
+        session.set_variable(f"V{number}", "x" * 32_000)
     with pytest.raises(BadParams, match="together"):
-        session.set("V9", "x" * 32_000)
+        session.set_variable("V9", "x" * 32_000)
     for name in ("", "a b", "a/b", "a=b", "$x", "a|b"):
         with pytest.raises(BadParams, match="one plain word"):
-            session.alias(name, "ls")
+            session.set_alias(name, "ls")
     for number in range(600):
-        session.remember(f"line {number}")
-    session.remember("line 599")
+        session.add_history(f"line {number}")
+    session.add_history("line 599")
     assert (len(session.history), session.history[0], session.history[-1]) == (500, "line 100", "line 599")
-    session.remember("x" * 5_000)
+    session.add_history("x" * 5_000)
     assert len(session.history[-1]) == 2_000
     for number in range(25):
-        session.said(f"asked {number}", "x" * 9_000)
+        session.add_talk(f"asked {number}", "x" * 9_000)
     assert (len(session.talk), session.talk[-1][0], len(session.talk[-1][1])) == (20, "asked 24", 8_000)
 
 

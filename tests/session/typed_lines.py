@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from doorward.app import House
-from doorward.executions.notices import Notice
-from doorward.model import Credential, Outcome, Request
+from doorward.core.model import Credential, Outcome, Request
+from doorward.gate.executions.notices import Notice
 
 FILES = {
     "notes/today.md": "milk\nbread\n\neggs\n",

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from doorward import catalogue
-from doorward.catalogue.parse import parse
-from doorward.command import READS_ONLY, Command, Example, Facts
-from doorward.commands import ALIASES, FAMILIES
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.registry import Registry
+from doorward.commands import catalogue
+from doorward.commands.catalogue.parser import parse_catalogue
+from doorward.commands.families import ALIASES, FAMILIES
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Command, Example, Facts
+from doorward.core.registry import Registry
 from doorward.store import command_texts
 from doorward.store.command_index import CommandIndex
-from doorward.store.stems import Stems
+from doorward.store.command_texts import StemCache
 
 
 async def nothing(*_: Any) -> None: ...
@@ -91,7 +91,7 @@ def test_what_people_say_is_known_of_commands_that_there_are() -> None:
     phrasings = json.loads(resources.files(command_texts.__package__).joinpath("command_phrasings.json").read_bytes())
     shipped = resources.files(catalogue).joinpath("commands.json").read_bytes()
     known = {one.name for one in Registry(list(FAMILIES), ALIASES)} | {
-        f"shell/{one.name}" for one in parse(shipped, "shipped")
+        f"shell/{one.name}" for one in parse_catalogue(shipped, "shipped")
     }
     assert set(phrasings) <= known | {"bash"}
     assert len(phrasings) > 100
@@ -185,7 +185,7 @@ async def test_it_can_be_made_ready_while_others_ask() -> None:
 
 
 def test_stems_are_those_of_the_index() -> None:
-    stems = Stems()
+    stems = StemCache()
     assert stems.of(["reading", "reads", "read"]) == ["read", "read", "read"]
     assert stems.of(["files", "files", "directories"]) == ["file", "file", "directori"]
 

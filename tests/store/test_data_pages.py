@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.errors import BadParams
-from doorward.facts import Access
-from doorward.store import attached, migrations, rows, sql_functions
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams
+from doorward.store import attached_databases, collection_queries, migrations, sql_functions
 from doorward.store.collections import Collection
-from doorward.store.records import ManagedCollection
+from doorward.store.managed_collections import ManagedCollection
 from doorward.store.scope import Scope
 
 SCOPE = Scope("t", frozenset({"ada"}), Access.ROOT)
@@ -40,7 +40,7 @@ def walk(collection: Collection, limit: int, **params: Any) -> list[dict[str, An
     items: list[dict[str, Any]] = []
     cursor = ""
     while True:
-        page = rows.page(database(), collection, SCOPE, limit=limit, cursor=cursor, **params)
+        page = collection_queries.page(database(), collection, SCOPE, limit=limit, cursor=cursor, **params)
         assert len(page.items) <= limit
         items += page.items
         if page.cursor is None:
@@ -92,7 +92,7 @@ def test_pages_of_a_table_without_a_key_give_every_row_once(
     db = database()
     db.execute("DELETE FROM loose")
     db.executemany("INSERT INTO loose VALUES (?, ?)", some)
-    paged = walk(attached.find(db, "main", "loose"), limit, order_by=order)
+    paged = walk(attached_databases.find(db, "main", "loose"), limit, order_by=order)
     assert sorted(item["rowid"] for item in paged) == list(range(1, len(some) + 1))
 
 
@@ -102,7 +102,7 @@ def test_pages_of_a_table_with_two_key_columns_give_every_row_once(some: set[tup
     db = database()
     db.execute("DELETE FROM tight")
     db.executemany("INSERT INTO tight VALUES (?, ?)", some)
-    table = attached.find(db, "main", "tight")
+    table = attached_databases.find(db, "main", "tight")
     for order in (None, "-a"):
         paged = walk(table, limit, order_by=order)
         assert sorted((item["a"], item["b"]) for item in paged) == sorted(some)
@@ -113,7 +113,7 @@ def filled() -> str:
     db.execute("DELETE FROM records")
     for number in range(4):
         db.execute("INSERT INTO records VALUES ('t', 'notes', ?, '{\"a\": 1}', 1, 0.0, 0.0, '')", (f"r{number}",))
-    page = rows.page(db, NOTES, SCOPE, limit=2, order_by="a")
+    page = collection_queries.page(db, NOTES, SCOPE, limit=2, order_by="a")
     assert page.cursor is not None
     return page.cursor
 
@@ -123,7 +123,7 @@ def test_a_row_added_or_removed_between_pages_shifts_nothing() -> None:
     db = database()
     db.execute("INSERT INTO records VALUES ('t', 'notes', 'r00', '{\"a\": 1}', 1, 0.0, 0.0, '')")
     db.execute("DELETE FROM records WHERE id = 'r1'")
-    page = rows.page(db, NOTES, SCOPE, limit=2, order_by="a", cursor=cursor)
+    page = collection_queries.page(db, NOTES, SCOPE, limit=2, order_by="a", cursor=cursor)
     assert [item["id"] for item in page.items] == ["r2", "r3"]
 
 
@@ -133,26 +133,26 @@ def test_a_row_added_or_removed_between_pages_shifts_nothing() -> None:
 def test_a_made_up_cursor_is_refused(wrong: str) -> None:
     filled()
     with pytest.raises(BadParams, match="cursor does not belong to this list"):
-        rows.page(database(), NOTES, SCOPE, order_by="a", cursor=wrong)
+        collection_queries.page(database(), NOTES, SCOPE, order_by="a", cursor=wrong)
 
 
 def test_a_cursor_belongs_to_its_collection_filter_and_order() -> None:
     cursor = filled()
     for other in ({"order_by": "-a"}, {"order_by": "a", "where": {"a": 1}}, {}):
         with pytest.raises(BadParams, match="cursor does not belong"):
-            rows.page(database(), NOTES, SCOPE, cursor=cursor, **other)
+            collection_queries.page(database(), NOTES, SCOPE, cursor=cursor, **other)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.recursive(st.none() | st.integers() | st.text(max_size=3), lambda inner: st.lists(inner, max_size=4)))
 def test_a_forged_cursor_is_refused_or_harmless(forged: Any) -> None:
-    mark = rows.paging.fingerprint("notes", None, None)
+    mark = collection_queries.paging.fingerprint("notes", None, None)
     text = base64.urlsafe_b64encode(json.dumps([mark, forged]).encode()).decode().rstrip("=")
     with contextlib.suppress(BadParams):
-        rows.page(database(), NOTES, SCOPE, cursor=text)
+        collection_queries.page(database(), NOTES, SCOPE, cursor=text)
 
 
 @pytest.mark.parametrize("order", ["-", "a,,b", ["a"] * 11, ["", "a"], "a,"])
 def test_a_wrong_order_is_refused(order: Any) -> None:
     with pytest.raises(BadParams, match="orderBy takes"):
-        rows.page(database(), NOTES, SCOPE, order_by=order)
+        collection_queries.page(database(), NOTES, SCOPE, order_by=order)

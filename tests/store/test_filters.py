@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.errors import BadParams
-from doorward.facts import Access
-from doorward.store import migrations, rows, sql_functions
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams
+from doorward.store import collection_queries, migrations, sql_functions
 from doorward.store.filters import MAX_CONDITIONS, MAX_DEPTH, MAX_LIST, MAX_VALUES, OPERATORS
-from doorward.store.records import ManagedCollection
+from doorward.store.managed_collections import ManagedCollection
 from doorward.store.scope import Scope
 from doorward.store.system_collections import SYSTEM
 
@@ -44,7 +44,7 @@ def house(bodies: list[dict[str, Any]]) -> sqlite3.Connection:
 
 
 def found(db: sqlite3.Connection, where: dict[str, Any]) -> list[int]:
-    page = rows.page(db, NOTES, SCOPE, where=where, limit=1_000)
+    page = collection_queries.page(db, NOTES, SCOPE, where=where, limit=1_000)
     return [int(item["id"]) for item in page.items]
 
 
@@ -290,9 +290,9 @@ def test_a_pattern_that_would_backtrack_is_answered_at_once() -> None:
 def test_known_fields_are_named_when_one_is_unknown() -> None:
     db = house([])
     with pytest.raises(BadParams, match="rooms has no field 'nam'; it has: id, name, recipe"):
-        rows.page(db, SYSTEM["rooms"], SCOPE, where={"nam": "x"})
+        collection_queries.page(db, SYSTEM["rooms"], SCOPE, where={"nam": "x"})
     with pytest.raises(BadParams, match="rooms has no field"):
-        rows.page(db, SYSTEM["rooms"], SCOPE, where={'id" OR 1=1 --': "x"})
+        collection_queries.page(db, SYSTEM["rooms"], SCOPE, where={'id" OR 1=1 --': "x"})
 
 
 def test_every_operator_is_covered_by_the_model() -> None:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from doorward.errors import BadParams, CommandFailed, NotFound, TimedOut, Unreachable
-from doorward.facts import Access
-from doorward.settings import Data
-from doorward.store import query
-from doorward.store.catalogue import Catalogue
+from doorward.config.settings import DataSettings
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams, CommandFailed, NotFound, TimedOut, Unreachable
+from doorward.store import user_query
+from doorward.store.collection_catalogue import CollectionCatalogue
 from doorward.store.scope import Scope
 from doorward.store.sqlite import Store
 
@@ -62,8 +62,8 @@ class Desk:
 
     def ask(self, sql: str, *params: Any, database: str = "house", limit: int = 1_000, tenant: str = "local") -> Any:
         scope = Scope(tenant, frozenset({"ada"}), Access.ROOT)
-        catalogue = Catalogue(self.folder, self.path, Data(**self.settings), scope, {})
-        return query.run(catalogue, database, sql, params, limit)
+        catalogue = CollectionCatalogue(self.folder, self.path, DataSettings(**self.settings), scope, {})
+        return user_query.run(catalogue, database, sql, params, limit)
 
     def rows(self, sql: str, *params: Any, **more: Any) -> list[tuple[Any, ...]]:
         return [tuple(item.values()) for item in self.ask(sql, *params, **more).items]

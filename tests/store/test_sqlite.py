@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from doorward.errors import BadParams, Broken, Conflict, LedgerUnavailable, Unusable
-from doorward.record import COLUMNS, GENESIS, Entry, from_row, is_signed, seal
-from doorward.store import keepsakes, migrations
+from doorward.core.errors import BadParams, Broken, Conflict, LedgerUnavailable, Unusable
+from doorward.store import kv, migrations
+from doorward.store.ledger.record import COLUMNS, GENESIS, Entry, chain_hash, is_signed, record_from_row
 from doorward.store.sqlite import Statement, Store, open_for_reading
 
 KEY = bytes(range(32))
@@ -54,9 +54,9 @@ async def test_entries_form_one_chain_in_the_order_they_were_given(store: Store)
     assert [row["call"] for row in found] == [f"c{number}" for number in range(100)]
     prev = GENESIS
     for row in found:
-        line = from_row(tuple(row[name] for name in COLUMNS))
+        line = record_from_row(tuple(row[name] for name in COLUMNS))
         assert line.prev == prev
-        prev = seal(line.seq, line.entry, line.prev)
+        prev = chain_hash(line.seq, line.entry, line.prev)
         assert line.hash == prev
     (head,) = await store.read("SELECT * FROM ledger_head")
     assert (head["seq"], head["hash"]) == (100, prev) == tuple(store.head)
@@ -64,11 +64,11 @@ async def test_entries_form_one_chain_in_the_order_they_were_given(store: Store)
 
 
 async def test_a_write_that_conflicts_takes_back_itself_and_no_other(store: Store) -> None:
-    await store.write(keepsakes.put("a", "old"))
+    await store.write(kv.put("a", "old"))
     results = await asyncio.gather(
-        store.write(keepsakes.put("b", "1"), entries=[entry("one")]),
+        store.write(kv.put("b", "1"), entries=[entry("one")]),
         store.write(
-            keepsakes.put("a", "new"),
+            kv.put("a", "new"),
             Statement("UPDATE keepsakes SET body = 'x' WHERE name = 'nobody'", rows=1, otherwise="it is gone"),
             entries=[entry("two")],
         ),
@@ -77,7 +77,7 @@ async def test_a_write_that_conflicts_takes_back_itself_and_no_other(store: Stor
         store.write(Statement("INSERT INTO keepsakes VALUES (?, ?)", ("s", "\ud800")), entries=[entry("five")]),
         store.write(Statement("INSERT INTO keepsakes VALUES (?, ?)", ("s", 2**70)), entries=[entry("six")]),
         store.write(Statement("INSERT INTO keepsakes VALUES (?, ?)", ("s", object())), entries=[entry("seven")]),
-        store.write(keepsakes.put("c", "1"), entries=[entry("eight")]),
+        store.write(kv.put("c", "1"), entries=[entry("eight")]),
         return_exceptions=True,
     )
     kinds = [type(result) for result in results]
@@ -101,7 +101,7 @@ async def test_what_is_owed_is_stored_even_when_what_goes_with_it_is_refused(sto
         await store.write(Statement("nonsense"), entries=[entry("a", "end")], owed=True)
     assert await open_calls(store) == []
     assert [row["phase"] for row in await rows(store)] == ["start", "end"]
-    assert not store.owes
+    assert not store.has_owed_entries
 
 
 @contextlib.contextmanager
@@ -120,7 +120,7 @@ async def test_what_is_owed_goes_in_front_of_the_next_write_that_succeeds(store:
         refusals = await asyncio.gather(
             store.write(entries=[entry("a", "end")], owed=True),
             store.write(entries=[entry("b", "end")], owed=True),
-            store.write(keepsakes.put("x", "1"), entries=[entry("c", "start")]),
+            store.write(kv.put("x", "1"), entries=[entry("c", "start")]),
             return_exceptions=True,
         )
         assert [type(one) for one in refusals] == [LedgerUnavailable] * 3
@@ -129,9 +129,9 @@ async def test_what_is_owed_goes_in_front_of_the_next_write_that_succeeds(store:
         waiting.cancel()
         with pytest.raises(LedgerUnavailable, match="database is locked"):
             await store.write(entries=[entry("d")])
-        assert store.owes
+        assert store.has_owed_entries
     await store.write(entries=[entry("e")])
-    assert not store.owes
+    assert not store.has_owed_entries
     assert [row["call"] for row in await rows(store)] == ["a", "b", "a", "b", "gone", "e"]
     assert await open_calls(store) == []
 

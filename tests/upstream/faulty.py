@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from doorward.clock import Clock
+from doorward.config.settings import Settings
+from doorward.core.clock import Clock
 from doorward.sandbox import view
 from doorward.sandbox.sandbox import Sandbox
-from doorward.settings import Settings
-from doorward.upstream.config import ServerConfig, Surroundings
-from doorward.upstream.server import Server
-from doorward.upstream.stdio import connector
+from doorward.upstream.config import ServerConfig, ServerSandbox
+from doorward.upstream.server import ServerClient
+from doorward.upstream.stdio import make_connector
 from waiting import PATIENCE
 
 SCRIPT = Path(__file__).with_name("fault_server.py")
@@ -22,8 +22,8 @@ SCRIPT = Path(__file__).with_name("fault_server.py")
 
 def config(id: str, *flags: str, write: tuple[str, ...] = (), **more: Any) -> ServerConfig:
     """The fault server with these flags, as a file of servers would have it."""
-    python, _ = view.python()
-    surroundings = Surroundings(read=(str(SCRIPT),), write=write)
+    python, _ = view.find_python()
+    surroundings = ServerSandbox(read=(str(SCRIPT),), write=write)
     args = ("-I", "-S", str(SCRIPT), *flags)
     return ServerConfig(
         id=id, name=id, command=python, args=args, sandbox=surroundings, **{"start_seconds": PATIENCE, **more}
@@ -37,15 +37,15 @@ class Yard:
         self.home = folder / "home"
         self.home.mkdir()
         self.sandbox = Sandbox(self.home, Settings())
-        self._servers: list[Server] = []
+        self._servers: list[ServerClient] = []
         self._changed = asyncio.Event()
 
-    def server(self, *flags: str, id: str = "faulty", started: bool = True, **more: Any) -> Server:
+    def server(self, *flags: str, id: str = "faulty", started: bool = True, **more: Any) -> ServerClient:
         return self.made(config(id, *flags, **more), started=started)
 
-    def made(self, config: ServerConfig, *, started: bool = True, **more: Any) -> Server:
-        connect = connector(self.sandbox, self.home / "servers", grace=0.2)
-        server = Server(config, connect, Clock(), lambda _: self._changed.set(), **more)
+    def made(self, config: ServerConfig, *, started: bool = True, **more: Any) -> ServerClient:
+        connect = make_connector(self.sandbox, self.home / "servers", grace=0.2)
+        server = ServerClient(config, connect, Clock(), lambda _: self._changed.set(), **more)
         self._servers.append(server)
         if started:
             server.start()
@@ -88,7 +88,7 @@ async def yard(folder: Path) -> AsyncIterator[Yard]:
         await made.close()
 
 
-async def echo(server: Server, text: str = "hello", within: float = PATIENCE) -> str:
+async def echo(server: ServerClient, text: str = "hello", within: float = PATIENCE) -> str:
     """What it says when it is told to say something."""
     result = await server.call("echo", {"text": text}, None, within)
     return str(result.content[0]["text"])

@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doorward.errors import DoorwardError, Unreachable
-from doorward.upstream import rounds
-from doorward.upstream.answering import Given, Hooks, Wanted
+from doorward.core.errors import DoorwardError, Unreachable
+from doorward.upstream import input_required
+from doorward.upstream.calls import CallHooks, QuestionAnswer, ServerQuestion
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.connection import Connection, Receiver
-from doorward.upstream.discretion import Discretion
+from doorward.upstream.connection import MessageReceiver, UpstreamConnection
+from doorward.upstream.secret_mask import SecretMask
 from doorward.upstream.session import Session
 
 OLD, NEW = "2025-11-25", "2026-07-28"
@@ -28,7 +28,7 @@ class Wire:
     process: int | None = None
     confinement = ""
 
-    def __init__(self, receiver: Receiver, reply: Reply | None = None) -> None:
+    def __init__(self, receiver: MessageReceiver, reply: Reply | None = None) -> None:
         self.receiver = receiver
         self.reply = reply
         self.sent: list[Message] = []
@@ -124,7 +124,7 @@ class Scripted:
         """The newest connection."""
         return self.wires[-1]
 
-    async def connect(self, config: ServerConfig, receiver: Receiver) -> Connection:
+    async def connect(self, config: ServerConfig, receiver: MessageReceiver) -> UpstreamConnection:
         if self.refuses is not None:
             raise self.refuses
         wire = Wire(receiver, self._reply)
@@ -158,34 +158,36 @@ async def turns(many: int = 5) -> None:
 
 async def opened(version: str = OLD, *, sampling: bool = False) -> tuple[Session, Wire, Heard]:
     heard = Heard()
-    session = Session("it", heard, Discretion([SECRET]), sampling=sampling)
+    session = Session("it", heard, SecretMask([SECRET]), sampling=sampling)
 
-    async def connect(config: ServerConfig, receiver: Receiver) -> Connection:
+    async def connect(config: ServerConfig, receiver: MessageReceiver) -> UpstreamConnection:
         return Wire(receiver)
 
     await session.open(ServerConfig(id="it", name="it"), connect)
-    session.speak(version)
+    session.set_version(version)
     assert isinstance(session.connection, Wire)
     return session, session.connection, heard
 
 
 def calling(
-    session: Session, name: str = "t", hooks: Hooks | None = None, within: float = 30.0, *, sampling: bool = False
+    session: Session, name: str = "t", hooks: CallHooks | None = None, within: float = 30.0, *, sampling: bool = False
 ) -> asyncio.Task[dict[str, Any]]:
     return asyncio.ensure_future(
-        rounds.request(session, "tools/call", {"name": name}, within=within, hooks=hooks, sampling=sampling)
+        input_required.request_with_input(
+            session, "tools/call", {"name": name}, within=within, hooks=hooks, sampling=sampling
+        )
     )
 
 
 class Asked:
     """A person who is asked, and answers as a test says."""
 
-    def __init__(self, *given: Given) -> None:
+    def __init__(self, *given: QuestionAnswer) -> None:
         self.given = list(given)
-        self.wanted: list[Wanted] = []
+        self.wanted: list[ServerQuestion] = []
         self.waits: asyncio.Event | None = None
 
-    async def __call__(self, wanted: Wanted) -> Given:
+    async def __call__(self, wanted: ServerQuestion) -> QuestionAnswer:
         self.wanted.append(wanted)
         if self.waits is not None:
             await self.waits.wait()

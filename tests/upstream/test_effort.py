@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.upstream import effort
+from doorward.upstream import schema_cost
 
 LEAF = {"type": "string"}
 
@@ -39,7 +39,7 @@ ONE = {"$ref": "#/$defs/one"}
     ],
 )
 def test_what_looks_at_each_value_a_few_times_may_be_used_with_any(schema):
-    assert effort.deepest(schema) is None
+    assert schema_cost.find_depth_limit(schema) is None
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,16 @@ def test_what_looks_at_each_value_a_few_times_may_be_used_with_any(schema):
     ],
 )
 def test_what_takes_for_ever_or_cannot_be_told_is_not_used(schema):
-    with pytest.raises(effort.TooMuch):
-        effort.deepest(schema)
+    with pytest.raises(schema_cost.SchemaTooCostly):
+        schema_cost.find_depth_limit(schema)
 
 
 @pytest.mark.parametrize("branch", [{"items": ONE}, {"properties": {"inner": ONE}}, {"additionalProperties": ONE}])
 def test_what_doubles_with_each_level_is_good_for_values_of_few_levels(branch):
-    levels = effort.deepest(recursive(branch, {**branch, "title": "again"}))
+    levels = schema_cost.find_depth_limit(recursive(branch, {**branch, "title": "again"}))
     assert levels is not None
     assert 8 <= levels <= 12
 
 
 def test_levels_are_counted_from_the_value_down():
-    assert [effort.nesting(value) for value in (1, {}, [1], {"a": [{"b": 1}], "c": 2})] == [0, 0, 1, 3]
+    assert [schema_cost.measure_nesting(value) for value in (1, {}, [1], {"a": [{"b": 1}], "c": 2})] == [0, 0, 1, 3]

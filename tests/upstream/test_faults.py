@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from faulty import Yard, config, echo, yard
 
-from doorward.errors import CommandFailed, DoorwardError, TimedOut, Unreachable
-from doorward.upstream.alarm import Timer
-from doorward.upstream.answering import Given, Hooks, Wanted
+from doorward.core.errors import CommandFailed, DoorwardError, TimedOut, Unreachable
+from doorward.upstream.calls import CallHooks, QuestionAnswer, ServerQuestion
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.server import Server
+from doorward.upstream.resilience import Timer
+from doorward.upstream.server import ServerClient
 from waiting import PATIENCE, until
 
 
@@ -24,14 +24,14 @@ async def place(tmp_path: Path) -> AsyncIterator[Yard]:
         yield made
 
 
-async def failure(server: Server, within: float = PATIENCE) -> DoorwardError:
+async def failure(server: ServerClient, within: float = PATIENCE) -> DoorwardError:
     """The one error of a call."""
     with pytest.raises(DoorwardError) as caught:
         await echo(server, within=within)
     return caught.value
 
 
-async def beside(place: Yard, faulty: Server, within: float) -> DoorwardError:
+async def beside(place: Yard, faulty: ServerClient, within: float) -> DoorwardError:
     """The one error of a call to the faulty server, while another server goes on answering all the time."""
     healthy = place.server(id="healthy")
     await place.until(lambda: faulty.state == "ready")
@@ -232,13 +232,13 @@ async def test_a_server_without_a_list_of_tools_is_of_no_use(place: Yard) -> Non
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 async def test_sampling_is_refused_unless_the_operator_allows_it(place: Yard, era: str) -> None:
-    asked: list[Wanted] = []
+    asked: list[ServerQuestion] = []
 
-    async def model(wanted: Wanted) -> Given:
+    async def model(wanted: ServerQuestion) -> QuestionAnswer:
         asked.append(wanted)
-        return Given(action="accept", content={"role": "assistant", "content": {"type": "text", "text": "42"}})
+        return QuestionAnswer(action="accept", content={"role": "assistant", "content": {"type": "text", "text": "42"}})
 
-    hooks = Hooks(ask=model)
+    hooks = CallHooks(ask=model)
     refused = place.server("--ask", "sampling", "--era", era)
     if era == "handshake":
         result = await refused.call("echo", {}, hooks, PATIENCE)

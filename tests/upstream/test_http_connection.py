@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from scripted_web import Answer, Asked, Reply, ScriptedWeb, scripted
 
-from doorward.errors import DoorwardError, Unreachable
-from doorward.strictjson import MAX_BYTES
-from doorward.upstream.authorizing import Fixed, NotLetIn
-from doorward.upstream.budget import Budget
+from doorward.core.errors import DoorwardError, Unreachable
+from doorward.core.strictjson import MAX_BYTES
+from doorward.upstream.authorization import FixedToken, LoginRequired
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.connection import Rejected
-from doorward.upstream.http import HttpConnection
-from doorward.upstream.outbound import Outbound
-from doorward.upstream.web import Web
+from doorward.upstream.connection import RequestRejected
+from doorward.upstream.http_client import HttpClient
+from doorward.upstream.outbound import OutboundPolicy
+from doorward.upstream.resilience import RateLimit
+from doorward.upstream.streamable_http import StreamableHttpConnection
 from waiting import PATIENCE
 
 OLD, NEW = "2025-11-25", "2026-07-28"
@@ -53,7 +53,7 @@ class Ears:
 class Line:
     """A connection to a scripted server, and what came of it."""
 
-    def __init__(self, server: ScriptedWeb, connection: HttpConnection, ears: Ears) -> None:
+    def __init__(self, server: ScriptedWeb, connection: StreamableHttpConnection, ears: Ears) -> None:
         self.server = server
         self.connection = connection
         self.ears = ears
@@ -79,7 +79,7 @@ async def line(answer: Answer, **config: Any) -> AsyncIterator[Line]:
     async with scripted(answer) as server:
         entry = ServerConfig(id="far", name="far", transport="http", url=f"{server.root}/mcp", **config)
         ears = Ears()
-        connection = HttpConnection(entry, ears, Web(Outbound(), entry.url), Fixed("far"))
+        connection = StreamableHttpConnection(entry, ears, HttpClient(OutboundPolicy(), entry.url), FixedToken("far"))
         try:
             yield Line(server, connection, ears)
         finally:
@@ -287,11 +287,11 @@ async def test_an_error_of_the_protocol_in_a_refusal_is_the_answer() -> None:
 @pytest.mark.parametrize(
     ("status", "headers", "kind", "after"),
     [
-        (400, {}, Rejected, None),
-        (404, {}, Rejected, None),
-        (405, {}, Rejected, None),
-        (202, {}, Rejected, None),
-        (200, {"Content_Type": "text/html"}, Rejected, None),
+        (400, {}, RequestRejected, None),
+        (404, {}, RequestRejected, None),
+        (405, {}, RequestRejected, None),
+        (202, {}, RequestRejected, None),
+        (200, {"Content_Type": "text/html"}, RequestRejected, None),
         (503, {"Retry_After": "7"}, Unreachable, 7.0),
         (429, {"Retry_After": "soon"}, Unreachable, None),
         (500, {}, Unreachable, None),
@@ -319,11 +319,13 @@ async def test_a_token_that_is_refused_is_said_without_showing_it() -> None:
     async with scripted(server) as web:
         entry = ServerConfig(id="far", name="far", transport="http", url=web.root)
         ears = Ears()
-        connection = HttpConnection(entry, ears, Web(Outbound(), entry.url), Fixed("far", "s3cret-token"))
+        connection = StreamableHttpConnection(
+            entry, ears, HttpClient(OutboundPolicy(), entry.url), FixedToken("far", "s3cret-token")
+        )
         connection.send(b"{}", id=1, method="ping", params=META)
         _, _, error, _ = await ears.next()
         await connection.close()
-    assert isinstance(error, NotLetIn)
+    assert isinstance(error, LoginRequired)
     assert "s3cret-token" not in error.message + error.hint
     assert web.asked[0].headers["authorization"] == "Bearer s3cret-token"
     assert len(web.asked) == 1
@@ -349,7 +351,7 @@ async def test_lines_that_bring_no_message_cost_their_server_time_and_nobody_els
 ) -> None:
     lines, spent, turns = 100_000, [], 0
 
-    def spend(_: Budget, size: int, now: float) -> float:
+    def spend(_: RateLimit, size: int, now: float) -> float:
         spent.append(size)
         return 0.0
 
@@ -366,7 +368,7 @@ async def test_lines_that_bring_no_message_cost_their_server_time_and_nobody_els
             turns += 1
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(Budget, "spend", spend)
+    monkeypatch.setattr(RateLimit, "spend", spend)
     async with line(server) as far:
         other = asyncio.create_task(others())
         assert (await far.ask("tools/call", 1, {"name": "x", **META}))[1] == 1

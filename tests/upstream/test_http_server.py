@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from scripted_web import Answer, Asked, Reply, ScriptedWeb, scripted
 
-from doorward.clock import Clock
-from doorward.errors import TimedOut, Unreachable
+from doorward.core.clock import Clock
+from doorward.core.errors import TimedOut, Unreachable
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.outbound import Outbound
-from doorward.upstream.remote import Remote
-from doorward.upstream.server import Server
+from doorward.upstream.http_connector import HttpConnector
+from doorward.upstream.outbound import OutboundPolicy
+from doorward.upstream.server import ServerClient
 from waiting import PATIENCE
 
 TOOLS = {"tools": [{"name": "knock", "inputSchema": {"type": "object"}}]}
@@ -45,13 +45,13 @@ async def answered(asked: Asked, reply: Reply, results: dict[str, Any], **header
 
 
 @asynccontextmanager
-async def connected(answer: Answer, home: Path) -> AsyncIterator[tuple[Server, ScriptedWeb]]:
+async def connected(answer: Answer, home: Path) -> AsyncIterator[tuple[ServerClient, ScriptedWeb]]:
     """A server that is ready, or has said why it is not."""
     async with scripted(answer) as web:
         changed = asyncio.Event()
-        remote = Remote(home=home, outbound=Outbound(), clock=Clock())
+        remote = HttpConnector(home=home, outbound=OutboundPolicy(), clock=Clock())
         entry = ServerConfig(id="far", name="far", transport="http", url=f"{web.root}/mcp")
-        server = Server(entry, remote.connect, Clock(), lambda _: changed.set())
+        server = ServerClient(entry, remote.connect, Clock(), lambda _: changed.set())
         server.start()
         try:
             async with asyncio.timeout(PATIENCE):

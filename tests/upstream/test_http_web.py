@@ -9,9 +9,9 @@ import pytest
 import trustme
 from scripted_web import Asked, Reply, scripted
 
-from doorward.errors import Unreachable
-from doorward.upstream.outbound import Forbidden, Outbound
-from doorward.upstream.web import BadAddress, Web, origin, shown, split
+from doorward.core.errors import Unreachable
+from doorward.upstream.http_client import BadUrl, HttpClient, format_origin, origin, split_url
+from doorward.upstream.outbound import ForbiddenAddress, OutboundPolicy
 from waiting import PATIENCE
 
 LOCAL = ("127.0.0.0/8",)
@@ -23,9 +23,9 @@ async def fine(asked: Asked, reply: Reply) -> None:
     await reply.whole(200, {"path": asked.path})
 
 
-async def body_of(web: Web, url: str, method: str = "GET") -> bytes:
-    answer = await web.ask(method, url, {})
-    return await answer.whole(1_000_000)
+async def body_of(web: HttpClient, url: str, method: str = "GET") -> bytes:
+    answer = await web.request(method, url, {})
+    return await answer.read_all(1_000_000)
 
 
 async def test_a_connection_goes_to_the_address_that_was_checked_and_the_name_stays_in_the_request() -> None:
@@ -37,7 +37,7 @@ async def test_a_connection_goes_to_the_address_that_was_checked_and_the_name_st
 
     async with scripted(fine) as server:
         url = f"http://mcp.example:{server.port}/mcp"
-        web = Web(Outbound(LOCAL, resolve), url)
+        web = HttpClient(OutboundPolicy(LOCAL, resolve), url)
         assert await body_of(web, url) == b'{"path": "/mcp"}'
         assert await body_of(web, f"{url}?again") == b'{"path": "/mcp?again"}'
         web.close()
@@ -53,9 +53,9 @@ async def test_a_redirect_to_a_private_address_is_refused_before_anything_is_sen
             await reply.whole(307, Location=f"{inner.root}/admin")
 
         async with scripted(redirect) as outer:
-            web = Web(Outbound(), outer.root)
-            with pytest.raises(Forbidden, match=r"127\.0\.0\.1"):
-                await web.ask("POST", f"{outer.root}/mcp", SECRET, b"{}")
+            web = HttpClient(OutboundPolicy(), outer.root)
+            with pytest.raises(ForbiddenAddress, match=r"127\.0\.0\.1"):
+                await web.request("POST", f"{outer.root}/mcp", SECRET, b"{}")
             web.close()
     assert inner.connections == 0
 
@@ -67,9 +67,9 @@ async def test_a_redirect_elsewhere_carries_the_message_and_no_secret() -> None:
             await reply.whole(308, Location=f"{inner.root}/mcp")
 
         async with scripted(redirect) as outer:
-            web = Web(Outbound(LOCAL), outer.root)
-            answer = await web.ask("POST", f"{outer.root}/mcp", SECRET, b"{}")
-            await answer.whole(1_000)
+            web = HttpClient(OutboundPolicy(LOCAL), outer.root)
+            answer = await web.request("POST", f"{outer.root}/mcp", SECRET, b"{}")
+            await answer.read_all(1_000)
             web.close()
     assert outer.asked[0].headers["authorization"] == SECRET["Authorization"]
     (asked,) = inner.asked
@@ -86,9 +86,9 @@ async def test_a_redirect_on_the_same_origin_keeps_what_it_was_sent_with() -> No
             await fine(asked, reply)
 
     async with scripted(redirect) as server:
-        web = Web(Outbound(), server.root)
-        answer = await web.ask("POST", f"{server.root}/mcp", SECRET, b"{}")
-        assert await answer.whole(1_000) == b'{"path": "/mcp/"}'
+        web = HttpClient(OutboundPolicy(), server.root)
+        answer = await web.request("POST", f"{server.root}/mcp", SECRET, b"{}")
+        assert await answer.read_all(1_000) == b'{"path": "/mcp/"}'
         web.close()
     assert server.asked[1].headers["authorization"] == SECRET["Authorization"]
     assert server.connections == 1
@@ -109,9 +109,9 @@ async def test_redirects_that_are_not_followed_say_so(status: int, where: str, w
         await reply.whole(status, Location=where)
 
     async with scripted(redirect) as server:
-        web = Web(Outbound(), server.root)
-        with pytest.raises(BadAddress, match=why) as refused:
-            await web.ask("POST", f"{server.root}/mcp?key=s3cret", {}, b"{}")
+        web = HttpClient(OutboundPolicy(), server.root)
+        with pytest.raises(BadUrl, match=why) as refused:
+            await web.request("POST", f"{server.root}/mcp?key=s3cret", {}, b"{}")
         web.close()
     assert "pass@" not in refused.value.message
     assert "s3cret" not in refused.value.message
@@ -131,11 +131,11 @@ async def test_from_https_no_redirect_leads_to_http_and_the_certificate_is_that_
 
     async with scripted(redirect, theirs) as server:
         url = f"https://mcp.example:{server.port}"
-        web = Web(Outbound(LOCAL, resolve), url, tls=ours)
-        with pytest.raises(BadAddress, match="from https only https is followed"):
-            await web.ask("POST", url, {}, b"{}")
+        web = HttpClient(OutboundPolicy(LOCAL, resolve), url, tls=ours)
+        with pytest.raises(BadUrl, match="from https only https is followed"):
+            await web.request("POST", url, {}, b"{}")
         with pytest.raises(Unreachable, match="certificate is not valid"):
-            await web.ask("POST", f"https://other.example:{server.port}", {}, b"{}")
+            await web.request("POST", f"https://other.example:{server.port}", {}, b"{}")
         web.close()
 
 
@@ -156,7 +156,7 @@ async def test_an_answer_that_is_none_is_one_clear_error(said: bytes, why: str) 
         await reply.raw(said)
 
     async with scripted(answer) as server:
-        web = Web(Outbound(), server.root)
+        web = HttpClient(OutboundPolicy(), server.root)
         with pytest.raises(Unreachable, match=why):
             await body_of(web, server.root)
         web.close()
@@ -174,7 +174,7 @@ async def test_an_answer_may_come_in_chunks_after_an_interim_one_or_up_to_the_en
         await reply.raw(said[asked.path])
 
     async with scripted(answer) as server:
-        web = Web(Outbound(), server.root)
+        web = HttpClient(OutboundPolicy(), server.root)
         for path in said:
             assert await body_of(web, server.root + path) == b"onetwo"
         web.close()
@@ -188,7 +188,7 @@ async def test_a_body_that_is_too_large_is_refused_and_not_kept() -> None:
             await reply.raw(b"a" * 65_536)
 
     async with scripted(endless) as server:
-        web = Web(Outbound(), server.root)
+        web = HttpClient(OutboundPolicy(), server.root)
         with pytest.raises(Unreachable, match="larger than 1000000 bytes"):
             await body_of(web, server.root)
         await server.hung_up.wait()
@@ -204,7 +204,7 @@ async def test_connections_are_used_again_and_one_that_the_server_closed_is_repl
             await fine(asked, reply)
 
     async with scripted(answer) as server:
-        web = Web(Outbound(), server.root)
+        web = HttpClient(OutboundPolicy(), server.root)
         for path in ("/", "/", "/last", "/"):
             await body_of(web, server.root + path)
         web.close()
@@ -215,7 +215,7 @@ async def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPat
     async with scripted(fine) as server, scripted(fine) as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.root)
-        web = Web(Outbound(), server.root)
+        web = HttpClient(OutboundPolicy(), server.root)
         await body_of(web, server.root)
         web.close()
     assert proxy.connections == 0
@@ -224,17 +224,17 @@ async def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPat
 async def test_a_server_that_is_not_there_is_one_clear_error() -> None:
     async with scripted(fine) as server:
         root = server.root
-    web = Web(Outbound(), root)
+    web = HttpClient(OutboundPolicy(), root)
     with pytest.raises(Unreachable, match="could not be reached: connection refused"):
-        await asyncio.wait_for(web.ask("GET", root, {}), PATIENCE)
+        await asyncio.wait_for(web.request("GET", root, {}), PATIENCE)
     web.close()
 
 
 async def test_a_header_cannot_smuggle_another() -> None:
     async with scripted(fine) as server:
-        web = Web(Outbound(), server.root)
+        web = HttpClient(OutboundPolicy(), server.root)
         with pytest.raises(Unreachable, match="characters that are invalid in HTTP"):
-            await web.ask("GET", server.root, {"X-A": "b\r\nX-C: d"})
+            await web.request("GET", server.root, {"X-A": "b\r\nX-C: d"})
         web.close()
     assert not server.asked
 
@@ -244,10 +244,10 @@ async def test_a_header_cannot_smuggle_another() -> None:
     ["", "mcp.example", "ftp://x/", "http://", "http://x:99999/", "http://a b/", "http://a/\r\nX: y", "http://[::1/"],
 )
 def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
-    with pytest.raises(BadAddress, match="is not a valid URL"):
-        split(url)
+    with pytest.raises(BadUrl, match="is not a valid URL"):
+        split_url(url)
 
 
 def test_an_origin_is_shown_as_people_write_it() -> None:
-    assert shown(origin("https://Mcp.Example:443/a?b")) == "https://mcp.example"
-    assert shown(origin("http://[::1]:3000/mcp")) == "http://[::1]:3000"
+    assert format_origin(origin("https://Mcp.Example:443/a?b")) == "https://mcp.example"
+    assert format_origin(origin("http://[::1]:3000/mcp")) == "http://[::1]:3000"

@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 from scripted import Scripted, tool
-from upstream_house import Answering, upstairs
 
-from doorward.errors import Unreachable
-from doorward.model import Credential
+from doorward.core.errors import Unreachable
+from doorward.core.model import Credential
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.server import Server
-from doorward.upstream.trial import tried
+from doorward.upstream.server import ServerClient
+from doorward.upstream.upstream import test_connection
+from upstream_house import Answering, upstairs
 from waiting import PATIENCE
 
 TIME, FILES = {"id": "time", "name": "Time"}, {"id": "files", "name": "Files"}
@@ -143,7 +143,9 @@ async def test_a_test_of_a_server_that_never_answers_and_is_slow_to_end_says_wha
     slow = Slow()
     slow.mute = {"initialize", "server/discover"}
     config = ServerConfig(id="slow", name="Slow", command="x", start_seconds=0.01)
-    tested = await tried(config, lambda config, on_change: Server(config, slow.connect, clock, on_change))
+    tested = await test_connection(
+        config, lambda config, on_change: ServerClient(config, slow.connect, clock, on_change)
+    )
     assert (tested.ok, tested.problem.partition(". ")[0]) == (
         False,
         "The server slow did not start within 0.01 seconds",

@@ -16,17 +16,17 @@ import pytest
 from guarded_server import Guarded, visit
 from scripted_web import Asked, Reply, scripted
 
-from doorward.clock import Clock
-from doorward.errors import DoorwardError
-from doorward.upstream.authorizing import Challenge, NotLetIn
-from doorward.upstream.config import Auth, ServerConfig
-from doorward.upstream.fetching import fetch
-from doorward.upstream.oauth.login import Person
-from doorward.upstream.oauth.oauth import Means, OAuth
-from doorward.upstream.outbound import Forbidden, Outbound
-from doorward.upstream.remote import Remote
-from doorward.upstream.tokens import FOLDER, Kept, TokenFile, Tokens
-from doorward.upstream.web import Web
+from doorward.core.clock import Clock
+from doorward.core.errors import DoorwardError
+from doorward.upstream.authorization import Challenge, LoginRequired
+from doorward.upstream.config import ServerAuth, ServerConfig
+from doorward.upstream.http_client import HttpClient
+from doorward.upstream.http_connector import HttpConnector
+from doorward.upstream.oauth.authorizer import OAuthAuthorizer, OAuthContext
+from doorward.upstream.oauth.discovery import fetch
+from doorward.upstream.oauth.login import ShowLoginUrl
+from doorward.upstream.oauth.token_store import FOLDER, OAuthTokens, StoredLogin, TokenFile
+from doorward.upstream.outbound import ForbiddenAddress, OutboundPolicy
 from json_texts import FORBIDDEN, OURS_REFUSED
 from waiting import PATIENCE
 
@@ -44,20 +44,20 @@ class World:
         self.guarded = guarded
         self.home = home
 
-    def entry(self, auth: Auth | None = None) -> ServerConfig:
+    def entry(self, auth: ServerAuth | None = None) -> ServerConfig:
         return ServerConfig(id="far", name="far", transport="http", url=f"{self.guarded.root}/mcp", auth=auth)
 
-    def remote(self, **more: Any) -> Remote:
-        return Remote(home=self.home, outbound=Outbound(LOCAL), clock=Clock(), **more)
+    def remote(self, **more: Any) -> HttpConnector:
+        return HttpConnector(home=self.home, outbound=OutboundPolicy(LOCAL), clock=Clock(), **more)
 
     @property
     def file(self) -> TokenFile:
         return TokenFile(self.home, "far", f"{self.guarded.root}/mcp")
 
-    def kept(self) -> Kept:
+    def kept(self) -> StoredLogin:
         return self.file.read()
 
-    async def call(self, auth: Auth | None = None, **more: Any) -> Any:
+    async def call(self, auth: ServerAuth | None = None, **more: Any) -> Any:
         """One request over a new connection: the frame that answers it, or the error."""
         found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         connection = await self.remote(**more).connect(self.entry(auth), Once(found))
@@ -99,7 +99,7 @@ async def world(home: Path) -> AsyncIterator[World]:
 
 async def test_a_call_that_needs_a_login_says_so_and_opens_nothing(tmp_path: Path) -> None:
     async with world(tmp_path) as far:
-        with pytest.raises(NotLetIn, match="doorward servers login far") as refused:
+        with pytest.raises(LoginRequired, match="doorward servers login far") as refused:
             await far.call()
     assert refused.value.retry == "after_fix"
     assert not far.guarded.registered
@@ -127,7 +127,7 @@ async def test_a_token_that_ended_is_renewed_without_anybody(tmp_path: Path) -> 
         assert [form["grant_type"] for form in far.guarded.forms] == ["authorization_code", "refresh_token"]
         far.guarded.good.clear()
         far.guarded.refreshes.clear()
-        with pytest.raises(NotLetIn, match="login"):
+        with pytest.raises(LoginRequired, match="login"):
             await far.call()
         assert far.kept().tokens is None
 
@@ -136,8 +136,8 @@ async def test_requests_that_are_refused_together_renew_once(tmp_path: Path) -> 
     async with world(tmp_path) as far:
         await far.remote().log_in(far.entry(), opens)
         far.guarded.good.clear()
-        web = Web(Outbound(LOCAL), far.entry().url)
-        oauth = OAuth(far.entry(), web, Means(file=far.file, clock=Clock()))
+        web = HttpClient(OutboundPolicy(LOCAL), far.entry().url)
+        oauth = OAuthAuthorizer(far.entry(), web, OAuthContext(file=far.file, clock=Clock()))
         sent = (await oauth.headers())["Authorization"]
         await asyncio.gather(*(oauth.challenged(Challenge(401, "Bearer", sent)) for _ in range(5)))
         web.close()
@@ -155,7 +155,7 @@ async def test_a_second_login_comes_back_to_where_the_first_was_registered_for(t
 
 async def test_client_credentials_need_no_person_and_are_asked_for_once(tmp_path: Path) -> None:
     async with world(tmp_path) as far:
-        auth = Auth(type="client_credentials", client_id="us", client_secret="s3cret: &", scope="read")
+        auth = ServerAuth(type="client_credentials", client_id="us", client_secret="s3cret: &", scope="read")
         assert (await far.call(auth))["result"] == {}
         assert (await far.call(auth))["result"] == {}
     (form,) = far.guarded.forms
@@ -166,12 +166,14 @@ async def test_client_credentials_need_no_person_and_are_asked_for_once(tmp_path
 
 async def test_client_credentials_with_a_token_url_ask_there_before_the_first_request(tmp_path: Path) -> None:
     async with world(tmp_path) as far:
-        auth = Auth(type="client_credentials", client_id="us", client_secret="x", token_url=f"{far.guarded.root}/token")
+        auth = ServerAuth(
+            type="client_credentials", client_id="us", client_secret="x", token_url=f"{far.guarded.root}/token"
+        )
         assert (await far.call(auth))["result"] == {}
         assert far.guarded.made == 1
         kept = far.kept()
         assert kept.tokens is not None
-        far.file.write(msgspec.structs.replace(kept, tokens=Tokens("access-1", "", Clock().now() + 1)))
+        far.file.write(msgspec.structs.replace(kept, tokens=OAuthTokens("access-1", "", Clock().now() + 1)))
         assert (await far.call(auth))["result"] == {}
     assert far.guarded.made == 2, "a token about to end is replaced before it is refused"
 
@@ -202,7 +204,7 @@ async def test_metadata_that_does_not_fit_ends_the_login_before_anybody_is_sent_
 
     async with world(tmp_path) as far:
         far.guarded.facts, far.guarded.resource = facts, resource
-        with pytest.raises(NotLetIn, match=why):
+        with pytest.raises(LoginRequired, match=why):
             await far.remote().log_in(far.entry(), nobody)
     assert not far.guarded.forms
 
@@ -223,7 +225,7 @@ async def test_an_answer_that_is_not_the_one_waited_for_is_never_traded_for_a_to
     async with world(tmp_path) as far:
         far.guarded.brought = brought
         far.guarded.facts = {"authorization_response_iss_parameter_supported": promised}
-        with pytest.raises(NotLetIn, match=why) as refused:
+        with pytest.raises(LoginRequired, match=why) as refused:
             await far.remote().log_in(far.entry(), opens)
     assert "<script>" not in refused.value.message
     assert not far.guarded.forms
@@ -233,22 +235,22 @@ async def test_metadata_that_leads_to_a_private_address_is_not_followed(tmp_path
     """The server itself was named by the operator; whomever it refers to was not."""
     async with world(tmp_path) as inner, world(tmp_path) as far:
         far.guarded.challenge = f'Bearer resource_metadata="{inner.guarded.root}/secrets"'
-        remote = Remote(home=tmp_path, outbound=Outbound(), clock=Clock())
-        with pytest.raises(Forbidden, match="is the address"):
+        remote = HttpConnector(home=tmp_path, outbound=OutboundPolicy(), clock=Clock())
+        with pytest.raises(ForbiddenAddress, match="is the address"):
             await remote.log_in(far.entry(), opens)
         far.guarded.challenge = ""
         far.guarded.resource = {"authorization_servers": [inner.guarded.root]}
-        with pytest.raises(Forbidden):
+        with pytest.raises(ForbiddenAddress):
             await remote.log_in(far.entry(), opens)
 
 
 async def test_the_token_url_of_an_entry_is_named_by_the_operator_too(tmp_path: Path) -> None:
     async with world(tmp_path) as tokens, world(tmp_path) as far:
         url = f"{tokens.guarded.root}/token"
-        auth = Auth(type="client_credentials", client_id="us", client_secret="x", token_url=url)
+        auth = ServerAuth(type="client_credentials", client_id="us", client_secret="x", token_url=url)
         tokens.guarded.good = far.guarded.good
         found: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        remote = Remote(home=tmp_path, outbound=Outbound(), clock=Clock())
+        remote = HttpConnector(home=tmp_path, outbound=OutboundPolicy(), clock=Clock())
         connection = await remote.connect(far.entry(auth), Once(found))
         connection.send(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', id=1, method="ping", params={})
         assert (await found)["result"] == {}
@@ -257,11 +259,11 @@ async def test_the_token_url_of_an_entry_is_named_by_the_operator_too(tmp_path: 
 
 async def test_credentials_of_an_entry_are_not_shown_to_another_authorization_server(tmp_path: Path) -> None:
     async with world(tmp_path) as other, world(tmp_path) as far:
-        auth = Auth(type="client_credentials", client_id="us", client_secret="x")
+        auth = ServerAuth(type="client_credentials", client_id="us", client_secret="x")
         await far.call(auth)
         far.guarded.good.clear()
         far.guarded.resource = {"authorization_servers": [other.guarded.root]}
-        with pytest.raises(NotLetIn, match="are not sent to another"):
+        with pytest.raises(LoginRequired, match="are not sent to another"):
             await far.call(auth)
     assert not other.guarded.forms
     assert not other.guarded.basics
@@ -272,8 +274,8 @@ async def test_a_secret_is_shown_elsewhere_only_where_its_entry_says_so(tmp_path
     async with world(tmp_path) as other, world(tmp_path) as far:
         far.guarded.resource = {"authorization_servers": [other.guarded.root]}
         other.guarded.good = far.guarded.good
-        auth = Auth(type="client_credentials", client_id="us", client_secret="x")
-        with pytest.raises(NotLetIn, match="sent only to the server's own address") as refused:
+        auth = ServerAuth(type="client_credentials", client_id="us", client_secret="x")
+        with pytest.raises(LoginRequired, match="sent only to the server's own address") as refused:
             await far.call(auth)
         assert "tokenUrl" in refused.value.hint
         assert not other.guarded.basics
@@ -285,17 +287,17 @@ async def test_a_secret_is_shown_elsewhere_only_where_its_entry_says_so(tmp_path
 async def test_a_description_elsewhere_is_read_over_https_alone(tmp_path: Path) -> None:
     async with world(tmp_path) as far:
         far.guarded.challenge = 'Bearer resource_metadata="http://192.0.2.1/about"'
-        with pytest.raises(NotLetIn, match="valid: an https URL, or a URL of the server itself"):
+        with pytest.raises(LoginRequired, match="valid: an https URL, or a URL of the server itself"):
             await far.call()
 
 
 async def test_what_a_login_brought_is_not_used_under_another_name(tmp_path: Path) -> None:
     async with world(tmp_path) as far:
         await far.remote().log_in(far.entry(), opens)
-        auth = Auth(type="client_credentials", client_id="us", client_secret="x", scope="read")
+        auth = ServerAuth(type="client_credentials", client_id="us", client_secret="x", scope="read")
         assert (await far.call(auth))["result"] == {}
         assert [form["grant_type"] for form in far.guarded.forms] == ["authorization_code", "client_credentials"]
-        with pytest.raises(NotLetIn, match="login"):
+        with pytest.raises(LoginRequired, match="login"):
             await far.call()
 
 
@@ -304,7 +306,7 @@ async def test_what_was_registered_elsewhere_is_not_used_at_a_new_authorization_
         await far.remote().log_in(far.entry(), opens)
         far.guarded.good.clear()
         far.guarded.resource = {"authorization_servers": [other.guarded.root]}
-        with pytest.raises(NotLetIn, match="login"):
+        with pytest.raises(LoginRequired, match="login"):
             await far.call()
         await far.remote().log_in(far.entry(), opens)
     assert len(other.guarded.registered) == 1
@@ -316,15 +318,17 @@ async def test_a_scope_that_a_call_lacked_is_asked_for_at_the_next_login(tmp_pat
         far.guarded.resource = {"scopes_supported": ["read"]}
         await far.remote().log_in(far.entry(), opens)
         assert far.guarded.asked_for["scope"] == "read"
-        oauth = OAuth(far.entry(), Web(Outbound(LOCAL), far.entry().url), Means(file=far.file, clock=Clock()))
+        oauth = OAuthAuthorizer(
+            far.entry(), HttpClient(OutboundPolicy(LOCAL), far.entry().url), OAuthContext(file=far.file, clock=Clock())
+        )
         sent = (await oauth.headers())["Authorization"]
         challenge = Challenge(403, 'Bearer error="insufficient_scope", scope="write"', sent)
-        with pytest.raises(NotLetIn, match="login"):
+        with pytest.raises(LoginRequired, match="login"):
             await oauth.challenged(challenge)
         await far.remote().log_in(far.entry(), opens)
         assert far.guarded.asked_for["scope"].split() == ["read", "write"]
         sent = f"Bearer access-{far.guarded.made}"
-        with pytest.raises(NotLetIn, match="requested but not granted"):
+        with pytest.raises(LoginRequired, match="requested but not granted"):
             await oauth.challenged(Challenge(403, challenge.header, sent))
 
 
@@ -337,7 +341,7 @@ async def test_what_is_posted_for_a_token_follows_no_redirect(tmp_path: Path) ->
 
         async with scripted(redirects) as crooked:
             far.guarded.facts = {"token_endpoint": f"{crooked.root}/token"}
-            with pytest.raises(NotLetIn, match="answered 307"):
+            with pytest.raises(LoginRequired, match="answered 307"):
                 await far.remote().log_in(far.entry(), opens)
     assert crooked.asked
     assert not thief.guarded.forms
@@ -348,7 +352,7 @@ async def test_no_error_shows_a_token(tmp_path: Path) -> None:
         await far.remote().log_in(far.entry(), opens)
         far.guarded.good.clear()
         far.guarded.refreshes.clear()
-        with pytest.raises(NotLetIn) as refused:
+        with pytest.raises(LoginRequired) as refused:
             await far.call()
     seen: BaseException | None = refused.value
     while seen is not None:
@@ -360,18 +364,18 @@ async def test_no_error_shows_a_token(tmp_path: Path) -> None:
 async def test_tokens_of_an_entry_that_leads_elsewhere_now_stay_behind(tmp_path: Path) -> None:
     async with world(tmp_path) as far:
         await far.remote().log_in(far.entry(), opens)
-    assert TokenFile(tmp_path, "far", "https://elsewhere.example/mcp").read() == Kept()
+    assert TokenFile(tmp_path, "far", "https://elsewhere.example/mcp").read() == StoredLogin()
     far.remote().log_out(far.entry())
-    assert far.kept() == Kept()
+    assert far.kept() == StoredLogin()
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"tokens": 7}', b'{"issuer": "a", "issuer": "b"}', b"\xff"])
 def test_a_file_of_tokens_that_cannot_be_read_counts_as_none(tmp_path: Path, text: bytes) -> None:
     file = TokenFile(tmp_path, "far", "https://far.example")
-    file.write(Kept(issuer="x"))
+    file.write(StoredLogin(issuer="x"))
     (written,) = (tmp_path / FOLDER).iterdir()
     written.write_bytes(text)
-    assert file.read() == Kept()
+    assert file.read() == StoredLogin()
 
 
 async def test_documents_that_are_not_strict_json_count_as_none() -> None:
@@ -381,7 +385,7 @@ async def test_documents_that_are_not_strict_json_count_as_none() -> None:
         await reply.whole(200, next(texts))
 
     async with scripted(server) as odd:
-        web = Web(Outbound(), odd.root)
+        web = HttpClient(OutboundPolicy(), odd.root)
         for _ in range(len(FORBIDDEN) + len(OURS_REFUSED)):
             assert await fetch(web, "GET", odd.root) == (200, None)
         web.close()
@@ -400,7 +404,7 @@ async def test_strangers_who_visit_the_page_of_a_login_are_sent_away(tmp_path: P
         await opens(page)
 
     async with world(tmp_path) as far:
-        shown: Person = person
+        shown: ShowLoginUrl = person
         await far.remote().log_in(far.entry(), shown)
     assert seen == [404, 404, 404, 404]
     assert [form["code"] for form in far.guarded.forms] == ["the-code"]
@@ -429,5 +433,5 @@ async def test_a_server_that_names_no_authorization_server_wants_a_token(tmp_pat
 
     async with world(tmp_path) as far, scripted(bare) as silent:
         far.guarded.root = silent.root
-        with pytest.raises(NotLetIn, match=r"requires a token but names no authorization server; .* --bearer"):
+        with pytest.raises(LoginRequired, match=r"requires a token but names no authorization server; .* --bearer"):
             await far.call()

@@ -12,9 +12,9 @@ from typing import Any
 from guarded_server import Guarded, visit
 from scripted_web import scripted
 
-from doorward.executions.notices import Output
-from doorward.home import Home
-from doorward.model import Credential, Request
+from doorward.config.home import Home
+from doorward.core.model import Credential, Request
+from doorward.gate.executions.notices import OutputNotice
 from doorward_process import Doorward
 
 
@@ -37,7 +37,7 @@ async def test_a_login_through_the_gate_lets_calls_in_and_leaves_no_token_in_any
             pages: list[asyncio.Task[int]] = []
 
             def watch(notice: object) -> None:
-                if isinstance(notice, Output):
+                if isinstance(notice, OutputNotice):
                     (page,) = re.findall(r"http://\S+", notice.text)
                     pages.append(asyncio.ensure_future(visit(page)))
 

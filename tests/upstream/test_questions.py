@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from doorward.clock import Clock
-from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
-from doorward.events import Bus, Event
-from doorward.facts import Access
-from doorward.model import Call, Caller
-from doorward.upstream.answering import Given, Wanted
-from doorward.upstream.questions import MOST, MOST_EACH, Question, Questions
+from doorward.core.classification import Access
+from doorward.core.clock import Clock
+from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
+from doorward.core.events import Bus, Event
+from doorward.core.model import Call, Caller
+from doorward.upstream.calls import QuestionAnswer, ServerQuestion
+from doorward.upstream.questions import MAX_OPEN, MAX_OPEN_PER_CALL, Question, Questions
 
 AGENT = Caller("local", "bot", "ai", Access.FULL, "ada")
 ADA, EVE = Caller("local", "ada", "human", Access.FULL), Caller("rival", "eve", "human", Access.ROOT)
@@ -45,12 +45,12 @@ class House:
         named: Any = Named()
         return Call(id, AGENT, named, {}, "general", "mcp", "", "", "/", "digest")
 
-    def ask(self, wanted: Wanted | None = None, call: str = "c1") -> asyncio.Task[Given]:
+    def ask(self, wanted: ServerQuestion | None = None, call: str = "c1") -> asyncio.Task[QuestionAnswer]:
         return asyncio.ensure_future(self.questions.ask(self.call(call), wanted or form(), self.told.append))
 
 
-def form(schema: Any = FORM, message: str = "How old?") -> Wanted:
-    return Wanted(server="notes", kind="form", message=message, params={"requestedSchema": schema})
+def form(schema: Any = FORM, message: str = "How old?") -> ServerQuestion:
+    return ServerQuestion(server="notes", kind="form", message=message, params={"requestedSchema": schema})
 
 
 @pytest.fixture
@@ -67,13 +67,13 @@ async def turns() -> None:
 async def test_an_answer_reaches_the_call_that_waits(house: House):
     asking = house.ask()
     await turns()
-    (question,) = house.questions.waiting("local")
+    (question,) = house.questions.list_open("local")
     assert question.form is not None
     assert question.form["properties"]["mail"]["description"] == "a\\u200bb"
     content = {"age": 36, "mail": "ada@example.org"}
     house.questions.answer(ADA, question.id, "accept", content)
-    assert await asking == Given(action="accept", content=content)
-    assert house.questions.waiting("local") == []
+    assert await asking == QuestionAnswer(action="accept", content=content)
+    assert house.questions.list_open("local") == []
     assert [event.name for event in house.events] == ["question:asked", "question:answered"]
     assert "ada@example.org" not in str(house.events)
     assert "How old" not in str(house.events)
@@ -96,7 +96,7 @@ async def test_what_does_not_fit_the_form_is_refused_and_the_question_stays(hous
         house.questions.answer(ADA, house.told[0].id, "accept", content)
     assert not asking.done()
     house.questions.answer(ADA, house.told[0].id, "cancel", content)
-    assert await asking == Given(action="cancel")
+    assert await asking == QuestionAnswer(action="cancel")
 
 
 async def test_only_people_of_the_same_tenant_answer_and_only_once(house: House):
@@ -106,11 +106,11 @@ async def test_only_people_of_the_same_tenant_answer_and_only_once(house: House)
     for who, error in ((AGENT, NotPermitted), (EVE, NotFound)):
         with pytest.raises(error):
             house.questions.answer(who, id, "decline", None)
-    assert house.questions.waiting("rival") == []
+    assert house.questions.list_open("rival") == []
     house.questions.answer(ADA, id, "decline", None)
     with pytest.raises(Conflict):
         house.questions.answer(ADA, id, "accept", {"age": 1})
-    assert await asking == Given(action="decline")
+    assert await asking == QuestionAnswer(action="decline")
     with pytest.raises(NotFound):
         house.questions.answer(ADA, id, "decline", None)
 
@@ -129,24 +129,24 @@ async def test_a_person_is_not_the_agent_of_the_same_name(house: House):
 async def test_a_call_that_ends_takes_its_question_along(house: House):
     asking = house.ask()
     await turns()
-    over = house.questions.over(house.told[0].id)
+    over = house.questions.closed_future(house.told[0].id)
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert over.done()
-    assert house.questions.over("gone").done()
-    assert house.questions.waiting("local") == []
+    assert house.questions.closed_future("gone").done()
+    assert house.questions.list_open("local") == []
     assert [getattr(event, "action", "") for event in house.events] == ["", "gone"]
 
 
 async def test_there_are_never_more_than_so_many(house: House):
-    asking = [house.ask(call=f"c{at // MOST_EACH}") for at in range(MOST)]
+    asking = [house.ask(call=f"c{at // MAX_OPEN_PER_CALL}") for at in range(MAX_OPEN)]
     await turns()
-    with pytest.raises(Conflict, match=f"{MOST} questions are open"):
+    with pytest.raises(Conflict, match=f"{MAX_OPEN} questions are open"):
         await house.ask(call="other")
     asking.pop().cancel()
     await turns()
-    with pytest.raises(Conflict, match=f"{MOST_EACH} questions of this call"):
+    with pytest.raises(Conflict, match=f"{MAX_OPEN_PER_CALL} questions of this call"):
         await house.ask(call="c0")
     for one in asking:
         one.cancel()
@@ -167,7 +167,7 @@ async def test_a_form_that_nobody_could_be_shown_is_not_asked(house: House, sche
     with pytest.raises(BadParams, match=words):
         await house.ask(form(schema))
     assert house.told == []
-    assert house.questions.waiting("local") == []
+    assert house.questions.list_open("local") == []
 
 
 async def test_what_a_person_reads_hides_nothing_and_has_an_end(house: House):
@@ -180,26 +180,26 @@ async def test_what_a_person_reads_hides_nothing_and_has_an_end(house: House):
 
 
 async def test_a_model_is_asked_only_through_the_client_that_takes_the_question_to_it(house: House):
-    large = Wanted(server="notes", kind="sampling", message="", params={"messages": ["x" * 1_000_000]})
+    large = ServerQuestion(server="notes", kind="sampling", message="", params={"messages": ["x" * 1_000_000]})
     with pytest.raises(BadParams, match="larger than 1000000 bytes"):
         await house.ask(large)
-    wanted = Wanted(server="notes", kind="sampling", message="", params={"messages": []})
+    wanted = ServerQuestion(server="notes", kind="sampling", message="", params={"messages": []})
     with pytest.raises(NotPermitted, match="offers its model"):
         await house.ask(wanted)
 
     def take(question: Question) -> None:
         house.told.append(question)
-        house.questions.take(question.id)
+        house.questions.take_for_model(question.id)
 
     asking = asyncio.ensure_future(house.questions.ask(house.call(), wanted, take))
     await turns()
     id = house.told[1].id
-    assert house.questions.waiting("local") == [], "it is no question to people"
+    assert house.questions.list_open("local") == [], "it is no question to people"
     with pytest.raises(NotPermitted):
         house.questions.answer(ADA, id, "accept", None)
     with pytest.raises(NotPermitted):
-        house.questions.sampled(ADA, id, {"role": "assistant"})
-    house.questions.sampled(AGENT, id, {"role": "assistant"})
-    house.questions.sampled(AGENT, id, None)
-    assert await asking == Given(action="accept", content={"role": "assistant"})
+        house.questions.answer_sampling(ADA, id, {"role": "assistant"})
+    house.questions.answer_sampling(AGENT, id, {"role": "assistant"})
+    house.questions.answer_sampling(AGENT, id, None)
+    assert await asking == QuestionAnswer(action="accept", content={"role": "assistant"})
     assert house.events == []

@@ -10,9 +10,9 @@ import pytest
 from scripted import Scripted, tool, turns
 from watched import Watched
 
-from doorward.errors import CommandFailed, TimedOut, Unreachable
+from doorward.core.errors import CommandFailed, TimedOut, Unreachable
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.server import Server
+from doorward.upstream.server import ServerClient
 
 Make = Callable[..., Watched]
 
@@ -137,7 +137,7 @@ async def test_a_caller_who_gives_up_decides_nothing_about_the_server(watched: M
 
 async def test_a_disabled_or_stopped_server_says_so(watched: Make, clock: Any) -> None:
     it = watched()
-    disabled = Server(
+    disabled = ServerClient(
         ServerConfig(id="off", name="off", enabled=False), it.script.connect, clock, lambda _: None, timer=it.timers
     )
     disabled.start()

@@ -12,8 +12,8 @@ import pytest
 from faulty import PATIENCE, Yard, echo, yard
 from scripted import turns
 
-from doorward.errors import CommandFailed, Unreachable
-from doorward.upstream.answering import Given, Hooks, Wanted
+from doorward.core.errors import CommandFailed, Unreachable
+from doorward.upstream.calls import CallHooks, QuestionAnswer, ServerQuestion
 
 ERAS = {"handshake": "2025-11-25", "stateless": "2026-07-28", "both": "2026-07-28"}
 
@@ -37,7 +37,7 @@ async def test_a_server_of_any_era_is_understood_and_everything_passes(place: Ya
     ]
     assert [prompt["name"] for prompt in server.prompts] == ["greet"]
     steps: list[Any] = []
-    hooks = Hooks(
+    hooks = CallHooks(
         progress=lambda fraction, words: steps.append((fraction, words)),
         log=lambda level, line: steps.append((level, line)),
     )
@@ -80,14 +80,14 @@ async def test_one_that_dies_of_the_newer_era_is_greeted_at_its_next_start(place
 async def test_what_a_server_asks_reaches_whoever_called_and_the_answer_goes_back(
     place: Yard, era: str, kind: str
 ) -> None:
-    wanted: list[Wanted] = []
+    wanted: list[ServerQuestion] = []
 
-    async def person(asked: Wanted) -> Given:
+    async def person(asked: ServerQuestion) -> QuestionAnswer:
         wanted.append(asked)
-        return Given(action="accept", content={"name": "x"})
+        return QuestionAnswer(action="accept", content={"name": "x"})
 
     server = place.server("--era", era, "--ask", kind, "--ask-twice-as-long")
-    result = await server.call("echo", {}, Hooks(ask=person), PATIENCE)
+    result = await server.call("echo", {}, CallHooks(ask=person), PATIENCE)
     answer = json.loads(result.content[0]["text"])
     state = {"state": "s"} if era == "stateless" else {}
     assert answer == {"action": "accept", **({"content": {"name": "x"}} if kind == "form" else {}), **state}

@@ -10,8 +10,8 @@ import pytest
 from scripted import Scripted, tool, turns
 from watched import CONFIG, Timers, Watched
 
-from doorward.errors import TimedOut, Unreachable
-from doorward.upstream.server import Server
+from doorward.core.errors import TimedOut, Unreachable
+from doorward.upstream.server import ServerClient
 
 Make = Callable[..., Watched]
 
@@ -115,7 +115,7 @@ async def test_chance_takes_off_up_to_half_of_a_wait(clock: Any) -> None:
     script = Scripted()
     script.refuses = Unreachable("No.")
     timers = Timers(clock)
-    server = Server(CONFIG, script.connect, clock, lambda _: None, chance=lambda: 0.999, timer=timers)
+    server = ServerClient(CONFIG, script.connect, clock, lambda _: None, chance=lambda: 0.999, timer=timers)
     server.start()
     await turns(20)
     assert timers.waits == [pytest.approx(0.25, abs=0.001)]
@@ -245,10 +245,10 @@ async def test_a_stream_of_changes_that_ends_is_opened_anew_and_one_that_is_refu
 
 
 async def test_a_listener_that_breaks_does_not_end_the_server(clock: Any, caplog: pytest.LogCaptureFixture) -> None:
-    def breaks(server: Server) -> None:
+    def breaks(server: ServerClient) -> None:
         raise RuntimeError("no")
 
-    server = Server(CONFIG, Scripted(tool("a")).connect, clock, breaks)
+    server = ServerClient(CONFIG, Scripted(tool("a")).connect, clock, breaks)
     server.start()
     await turns(20)
     assert server.state == "ready"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from doorward.sandbox.kept import KeptProfile
-from doorward.upstream.config import ServerConfig, Surroundings
-from doorward.upstream.stdio import connector
+from doorward.sandbox.long_running import LongRunningProfile
+from doorward.upstream.config import ServerConfig, ServerSandbox
+from doorward.upstream.stdio import make_connector
 
 
 class Seen(Exception):
@@ -18,13 +18,13 @@ class Seen(Exception):
 
 
 class Keeper:
-    async def keep(self, profile: KeptProfile, argv: Any, environment: Mapping[str, str], folder: str) -> Any:
+    async def keep(self, profile: LongRunningProfile, argv: Any, environment: Mapping[str, str], folder: str) -> Any:
         raise Seen(profile.read, dict(environment))
 
 
 async def started(folder: Path, **config: Any) -> tuple[tuple[str, ...], dict[str, str]]:
     with pytest.raises(Seen) as seen:
-        await connector(Keeper(), folder)(ServerConfig(id="one", name="one", command="x", **config), None)
+        await make_connector(Keeper(), folder)(ServerConfig(id="one", name="one", command="x", **config), None)
     return seen.value.args
 
 
@@ -40,14 +40,14 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_a_server_with_the_network_may_read_the_certificates_that_are_trusted_here(bundle, tmp_path):
-    read, environment = await started(tmp_path, sandbox=Surroundings(network=True, read=("/srv",)), env={"A": "b"})
+    read, environment = await started(tmp_path, sandbox=ServerSandbox(network=True, read=("/srv",)), env={"A": "b"})
     assert environment["SSL_CERT_FILE"] == bundle
     assert {"A", "SSL_CERT_FILE"} <= set(environment) <= {"A", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"}
     assert read[:2] == ("/srv", bundle)
 
 
 async def test_what_the_entry_says_comes_first(bundle, tmp_path):
-    _, environment = await started(tmp_path, sandbox=Surroundings(network=True), env={"SSL_CERT_FILE": "/mine.pem"})
+    _, environment = await started(tmp_path, sandbox=ServerSandbox(network=True), env={"SSL_CERT_FILE": "/mine.pem"})
     assert environment["SSL_CERT_FILE"] == "/mine.pem"
 
 

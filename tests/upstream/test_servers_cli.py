@@ -10,8 +10,8 @@ import click
 import pytest
 
 from doorward.cli.servers import command
-from doorward.errors import NotFound, Unusable
-from doorward.upstream.schema import PUBLISHED
+from doorward.core.errors import NotFound, Unusable
+from doorward.upstream.server_file import SERVERS_SCHEMA
 from doorward_process import Doorward
 
 ECHO = Path(__file__).with_name("fault_server.py")
@@ -183,4 +183,4 @@ def test_a_file_without_servers_and_a_machine_without_clients_say_so(
 
 def test_the_schema_is_printed_for_editors(capsys: pytest.CaptureFixture[str]) -> None:
     command.main(["schema"], standalone_mode=False)
-    assert json.loads(capsys.readouterr().out) == PUBLISHED
+    assert json.loads(capsys.readouterr().out) == SERVERS_SCHEMA

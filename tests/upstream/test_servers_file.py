@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.errors import Unusable
-from doorward.facts import Tier
-from doorward.upstream.config import Auth, ServerConfig, Servers, Surroundings, ToolTerms
-from doorward.upstream.conversion import as_ours
-from doorward.upstream.parse import BadServers, parse
-from doorward.upstream.schema import PUBLISHED
+from doorward.core.classification import Tier
+from doorward.core.errors import Unusable
+from doorward.upstream.client_conversion import convert_entry
+from doorward.upstream.config import ServerAuth, ServerConfig, ServerSandbox, ServersConfig, ToolTerms
+from doorward.upstream.server_file import SERVERS_SCHEMA, BadServerFile, parse_servers
 from json_texts import FORBIDDEN
 
 HOME = {"HOME": "/home/ada"}
@@ -52,8 +51,8 @@ SEED = {
 }
 
 
-def read(value: Any, **environment: str) -> Servers:
-    return parse(json.dumps(value).encode(), "mcp-servers.json", {**HOME, **environment})
+def read(value: Any, **environment: str) -> ServersConfig:
+    return parse_servers(json.dumps(value).encode(), "mcp-servers.json", {**HOME, **environment})
 
 
 def one(environment: dict[str, str] | None = None, **fields: Any) -> ServerConfig:
@@ -61,8 +60,8 @@ def one(environment: dict[str, str] | None = None, **fields: Any) -> ServerConfi
     return server
 
 
-def refused(value: Any, **environment: str) -> BadServers:
-    with pytest.raises(BadServers) as caught:
+def refused(value: Any, **environment: str) -> BadServerFile:
+    with pytest.raises(BadServerFile) as caught:
         read(value, **environment)
     return caught.value
 
@@ -79,7 +78,7 @@ def test_the_file_of_the_seed_is_read() -> None:
 
 
 def test_an_empty_object_is_a_file_without_servers() -> None:
-    assert read({}) == Servers()
+    assert read({}) == ServersConfig()
 
 
 def test_every_field_arrives() -> None:
@@ -110,7 +109,7 @@ def test_every_field_arrives() -> None:
         command="/home/ada/bin/tool",
         args=("--verbose",),
         folder="/home/ada/work",
-        sandbox=Surroundings(
+        sandbox=ServerSandbox(
             read=("/home/ada/notes", "/srv/y"),
             write=("/srv/z",),
             network=True,
@@ -147,7 +146,7 @@ def test_a_server_on_the_network_arrives_with_its_credentials() -> None:
         },
     )
     assert (server.transport, server.url, server.headers) == ("http", "https://search.example/mcp", {"X-Team": "blue"})
-    assert server.auth == Auth(
+    assert server.auth == ServerAuth(
         type="client_credentials",
         client_id="client-7",
         client_secret="very secret",
@@ -327,8 +326,8 @@ def test_an_id_that_is_there_twice_is_refused() -> None:
 
 @pytest.mark.parametrize("text", [*FORBIDDEN, "", " ", "[]", '{"serves": []}', '{"servers": {}}'])
 def test_what_is_no_file_of_servers_is_refused(text: str | bytes) -> None:
-    with pytest.raises(BadServers, match=r"^The server file mcp-servers.json is not valid"):
-        parse(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, "mcp-servers.json", {})
+    with pytest.raises(BadServerFile, match=r"^The server file mcp-servers.json is not valid"):
+        parse_servers(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, "mcp-servers.json", {})
 
 
 _ANYTHING = st.recursive(
@@ -341,7 +340,7 @@ _ANYTHING = st.recursive(
     ),
     max_leaves=6,
 )
-_FIELDS = st.sampled_from([*PUBLISHED["$defs"]["server"]["properties"], "other"])
+_FIELDS = st.sampled_from([*SERVERS_SCHEMA["$defs"]["server"]["properties"], "other"])
 
 
 @settings(max_examples=150, deadline=None)
@@ -350,7 +349,7 @@ def test_whatever_an_entry_holds_it_is_read_or_refused_with_a_sentence(fields: d
     entry = {"id": "a", **({"command": "x"} if started else {"url": "https://x"}), **fields}
     try:
         told = read({"servers": [entry]}, A="value").servers[0].problem or "."
-    except BadServers as error:
+    except BadServerFile as error:
         told = str(error)
     assert told.endswith((".", "?"))
 
@@ -362,9 +361,9 @@ def test_whatever_an_entry_holds_it_is_read_or_refused_with_a_sentence(fields: d
     )
 )
 def test_whatever_a_client_holds_it_is_taken_over_or_refused_with_a_reason(entry: dict[str, Any]) -> None:
-    found = as_ours("tool", entry, client="cursor")
+    found = convert_entry("tool", entry, client="cursor")
     if not found.skipped:
-        with contextlib.suppress(BadServers):
+        with contextlib.suppress(BadServerFile):
             assert read({"servers": [{"id": found.id, **found.entry}]}).servers[0].id == "tool"
     assert found.entry or found.skipped
 
@@ -391,8 +390,11 @@ def test_the_published_schema_tells_of_every_field() -> None:
         inner = [part for value in (node.values() if isinstance(node, dict) else ()) for part in fields(value)]
         return [*(node.get("properties", {}).values() if isinstance(node, dict) else ()), *inner]
 
-    for field in fields(PUBLISHED):
+    for field in fields(SERVERS_SCHEMA):
         name = field.get("$ref", "").removeprefix("#/$defs/")
-        told = field.get("description") or PUBLISHED["$defs"][name].get("description")
-        told = told or PUBLISHED["$defs"][PUBLISHED["$defs"][name]["$ref"].removeprefix("#/$defs/")]["description"]
+        told = field.get("description") or SERVERS_SCHEMA["$defs"][name].get("description")
+        told = (
+            told
+            or SERVERS_SCHEMA["$defs"][SERVERS_SCHEMA["$defs"][name]["$ref"].removeprefix("#/$defs/")]["description"]
+        )
         assert told.endswith((".", "//."))

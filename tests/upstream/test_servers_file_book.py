@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from doorward.clock import Clock
-from doorward.errors import Conflict, Unusable
-from doorward.events import Bus, Event
+from doorward.core.clock import Clock
+from doorward.core.errors import Conflict, Unusable
+from doorward.core.events import Bus, Event
 from doorward.store.sqlite import Store
-from doorward.upstream.book import ServerBook
-from doorward.upstream.config import Servers
+from doorward.upstream.config import ServersConfig
+from doorward.upstream.server_file import ServerFile
 from waiting import PATIENCE
 
 ONE, TWO = {"id": "one", "command": "x"}, {"id": "two", "command": "y"}
@@ -36,7 +36,7 @@ class Shelf:
         self.store = Store(home / "house.db", b"k" * 32)
         self.events = Bus()
         self.heard: list[Event] = []
-        self.put: list[Servers] = []
+        self.put: list[ServersConfig] = []
         self.refuses = ""
         self.news = asyncio.Event()
         self.events.subscribe(self._hear)
@@ -45,13 +45,13 @@ class Shelf:
         self.heard.append(event)
         self.news.set()
 
-    def _put(self, servers: Servers) -> None:
+    def _put(self, servers: ServersConfig) -> None:
         if self.refuses:
             raise TypeError(self.refuses)
         self.put.append(servers)
 
-    async def book(self, configured: str = "", **environment: str) -> ServerBook:
-        book = ServerBook(self.home, configured, self.store, self.events, Clock(), self._put, environment)
+    async def book(self, configured: str = "", **environment: str) -> ServerFile:
+        book = ServerFile(self.home, configured, self.store, self.events, Clock(), self._put, environment)
         await book.load()
         return book
 
@@ -72,7 +72,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 
 
 @contextlib.asynccontextmanager
-async def watched(book: ServerBook) -> AsyncIterator[None]:
+async def watched(book: ServerFile) -> AsyncIterator[None]:
     task = asyncio.create_task(book.watch())
     try:
         yield
@@ -82,13 +82,13 @@ async def watched(book: ServerBook) -> AsyncIterator[None]:
             await task
 
 
-def ids(book: ServerBook) -> list[str]:
+def ids(book: ServerFile) -> list[str]:
     return [one.id for one in book.servers.servers]
 
 
 async def test_no_file_is_no_server_and_no_problem(shelf: Shelf) -> None:
     book = await shelf.book()
-    assert (ids(book), book.problem, shelf.put) == ([], "", [Servers()])
+    assert (ids(book), book.problem, shelf.put) == ([], "", [ServersConfig()])
 
 
 async def test_an_edit_takes_effect_and_a_typo_keeps_the_last_good_one(shelf: Shelf) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from doorward.doors.http import Server
-from doorward.model import Outcome
+from doorward.core.model import Outcome
+from doorward.doors.http.applications import HttpApplications
 
 SECRET = "geheim-4711-very-secret"
 CHANGES: list[tuple[str, dict[str, Any]]] = [
@@ -205,7 +205,7 @@ async def test_a_broken_file_is_mended_by_people_and_not_from_here(driver: Any) 
     listed = (await owner(driver, "mcp/servers")).result
     assert "it starts with a byte order mark; save it as UTF-8 without one" in listed["problem"]
     assert "no server in it is connected" in listed["problem"]
-    transport = httpx2.ASGITransport(app=Server(driver.house.gate, driver.house.services).public)
+    transport = httpx2.ASGITransport(app=HttpApplications(driver.house.gate, driver.house.services).public)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         health = (await client.get("/health")).json()
     assert (health["status"], health["problems"]) == ("degraded", 1)

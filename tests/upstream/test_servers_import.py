@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from doorward.errors import Unusable
-from doorward.upstream import reach
-from doorward.upstream.clientfiles import Machine, client_file
-from doorward.upstream.config import ServerConfig, Servers, Surroundings
-from doorward.upstream.conversion import Converted, as_ours
-from doorward.upstream.entry import as_id
-from doorward.upstream.importing import elsewhere, in_file, of_clients
-from doorward.upstream.parse import parse
-from doorward.upstream.plain import in_plain
+from doorward.core.errors import Unusable
+from doorward.upstream import inferred_grants
+from doorward.upstream.client_conversion import ConvertedEntry, convert_entry
+from doorward.upstream.client_files import ClientMachine, find_client_file
+from doorward.upstream.client_import import find_in_clients, find_in_file, find_missing
+from doorward.upstream.config import ServerConfig, ServerSandbox, ServersConfig
+from doorward.upstream.server_entry import make_id
+from doorward.upstream.server_file import parse_servers
+from doorward.upstream.variables import describe_plain_secrets
 
 TIME = {"command": "uvx", "args": ["mcp-server-time"]}
 
@@ -36,13 +36,13 @@ def programs(folder: Path, *names: str) -> Path:
     return folder
 
 
-def ours(entry: dict[str, Any], client: str = "", file: str = "") -> Converted:
-    return as_ours("tool", entry, client=client, file=file)
+def ours(entry: dict[str, Any], client: str = "", file: str = "") -> ConvertedEntry:
+    return convert_entry("tool", entry, client=client, file=file)
 
 
-def usable(converted: Converted) -> bool:
+def usable(converted: ConvertedEntry) -> bool:
     """Whether Doorward's own file takes it."""
-    parse(json.dumps({"servers": [{"id": converted.id, **converted.entry}]}).encode(), "f", {})
+    parse_servers(json.dumps({"servers": [{"id": converted.id, **converted.entry}]}).encode(), "f", {})
     return True
 
 
@@ -63,7 +63,7 @@ class TestFormats:
     def test_each_is_found_as_its_client_writes_it(
         self, tmp_path: Path, name: str, value: Any, found: list[str]
     ) -> None:
-        assert [one.name for one in in_file(written(tmp_path, name, value))] == found
+        assert [one.name for one in find_in_file(written(tmp_path, name, value))] == found
 
     @pytest.mark.parametrize(
         ("name", "text", "why"),
@@ -78,17 +78,17 @@ class TestFormats:
     def test_what_cannot_be_read_is_said_with_the_file(self, tmp_path: Path, name: str, text: str, why: str) -> None:
         file = written(tmp_path, name, text)
         with pytest.raises(Unusable, match=why) as caught:
-            in_file(file)
+            find_in_file(file)
         assert str(file) in caught.value.message
 
     def test_a_folder_or_a_pipe_is_no_file(self, tmp_path: Path) -> None:
         with pytest.raises(Unusable, match="not a regular file"):
-            in_file(tmp_path)
+            find_in_file(tmp_path)
 
 
 class TestWhatAnEntryBecomes:
     def test_a_plain_one_stays_as_it_is(self) -> None:
-        found = as_ours("My Time", {**TIME, "env": {"TZ": "UTC"}})
+        found = convert_entry("My Time", {**TIME, "env": {"TZ": "UTC"}})
         assert (found.id, found.entry) == ("my-time", {"name": "My Time", **TIME, "env": {"TZ": "UTC"}})
         assert (found.notes, found.skipped) == ((), "")
 
@@ -223,7 +223,7 @@ class TestWhatAnEntryBecomes:
     [("GitHub", "github"), ("My_Files 2", "my_files-2"), ("7zip", "s-7zip"), ("日本", "server"), ("x" * 40, "x" * 31)],
 )
 def test_a_name_becomes_an_id_by_rule(name: str, id: str) -> None:
-    assert as_id(name) == id
+    assert make_id(name) == id
 
 
 class TestReach:
@@ -232,13 +232,15 @@ class TestReach:
         notes.mkdir()
         home.mkdir()
         entry = {"command": "server", "args": [str(notes), f"--dir={notes}", "/not/there", "/usr/share", "relative"]}
-        found = reach.wanted(entry, home, {})
+        found = inferred_grants.infer_grants(entry, home, {})
         assert (found.read, found.network) == ((str(notes),), False)
         assert found.notes == (f"it may read {notes}; to let it change files there, add them to sandbox.write",)
 
     def test_a_path_with_a_variable_is_granted_as_it_is_written(self, tmp_path: Path) -> None:
         (tmp_path / "notes").mkdir()
-        found = reach.wanted({"command": "x", "args": ["${HOME}/notes"]}, tmp_path / "home", {"HOME": str(tmp_path)})
+        found = inferred_grants.infer_grants(
+            {"command": "x", "args": ["${HOME}/notes"]}, tmp_path / "home", {"HOME": str(tmp_path)}
+        )
         assert found.read == ("${HOME}/notes",)
 
     def test_a_script_is_read_with_the_program_that_it_is_part_of(self, tmp_path: Path) -> None:
@@ -248,7 +250,9 @@ class TestReach:
         written(tmp_path, "mine/pyproject.toml", "")
 
         def read(name: str) -> tuple[str, ...]:
-            return reach.wanted({"command": "x", "args": [str(tmp_path / name)]}, tmp_path / "home", here).read
+            return inferred_grants.infer_grants(
+                {"command": "x", "args": [str(tmp_path / name)]}, tmp_path / "home", here
+            ).read
 
         assert read("mine/src/server.py") == (str(tmp_path / "mine"),)
         assert read("plain/server.js") == (str(tmp_path / "plain"),)
@@ -260,14 +264,16 @@ class TestReach:
         (home / "logs").mkdir(parents=True)
         link = tmp_path / "link"
         link.symlink_to(tmp_path)
-        found = reach.wanted({"command": "x", "args": ["/", str(tmp_path), str(home / "logs"), str(link)]}, home, {})
+        found = inferred_grants.infer_grants(
+            {"command": "x", "args": ["/", str(tmp_path), str(home / "logs"), str(link)]}, home, {}
+        )
         assert found.read == ()
         assert all("which no program may see" in note for note in found.notes)
         assert len(found.notes) == 4
 
     @pytest.mark.parametrize("program", ["npx", "uvx", "/usr/local/bin/npx", "docker"])
     def test_what_fetches_itself_gets_the_network_and_it_is_said(self, tmp_path: Path, program: str) -> None:
-        found = reach.wanted({"command": program}, tmp_path, {})
+        found = inferred_grants.infer_grants({"command": program}, tmp_path, {})
         assert found.network is True
         assert "network" in found.notes[0]
 
@@ -276,12 +282,12 @@ class TestReach:
         notes.mkdir()
         entry = {"command": "npx", "args": [str(notes)]}
         environment = {"PATH": str(programs(tmp_path, "npx"))}
-        assert reach.advice(entry, tmp_path / "home", environment) == [
+        assert inferred_grants.advise(entry, tmp_path / "home", environment) == [
             f"its arguments name {notes}, which it may not read; to allow it: --read {notes}",
             "npx downloads programs, but it may not use the network; to allow it: --network",
         ]
         granted = {**entry, "sandbox": {"write": [str(notes)], "network": True}}
-        assert reach.advice(granted, tmp_path / "h", environment) == []
+        assert inferred_grants.advise(granted, tmp_path / "h", environment) == []
 
     def test_what_keeps_an_entry_from_working_is_said_when_it_is_added(self, tmp_path: Path) -> None:
         home, kept = tmp_path / "home", tmp_path / "kept"
@@ -290,23 +296,26 @@ class TestReach:
         granted = [str(home), str(tmp_path / "missing")]
         env = {"MEMORY_FILE_PATH": str(kept / "memory.json"), "LEVEL": "/"}
         entry = {"command": "nothing-like-it", "env": env, "sandbox": {"read": granted}}
-        program, own, missing, memory = reach.advice(entry, home, {"PATH": str(tmp_path)})
+        program, own, missing, memory = inferred_grants.advise(entry, home, {"PATH": str(tmp_path)})
         assert "there is no program nothing-like-it" in program
         assert own.startswith(f"{home} cannot be granted, so it will not start: it contains Doorward's own folder")
         assert missing == f"{tmp_path / 'missing'} does not exist, so it will not start"
         assert memory.endswith(f"memory.json, which it may not write; to allow it: --write {kept}")
-        assert "older HTTP+SSE transport" in reach.advice({"url": "https://x.example/v1/sse"}, home, {})[0]
+        assert "older HTTP+SSE transport" in inferred_grants.advise({"url": "https://x.example/v1/sse"}, home, {})[0]
 
     def test_what_a_sandbox_hides_is_named_unless_it_came_from_a_variable(self, tmp_path: Path) -> None:
         seen, unseen, ours = (tmp_path / name for name in ("seen", "unseen", "ours"))
         for folder in (seen, unseen, ours):
             folder.mkdir()
         config = ServerConfig(id="a", name="a", command="x", args=(str(seen), str(unseen), str(ours)))
-        config = replace(config, sandbox=Surroundings(read=(str(seen),)), secrets=(str(ours),))
-        (sentence,) = reach.hidden(config, tmp_path / "home", {})
+        config = replace(config, sandbox=ServerSandbox(read=(str(seen),)), secrets=(str(ours),))
+        (sentence,) = inferred_grants.find_hidden_paths(config, tmp_path / "home", {})
         assert sentence.startswith(f"Its arguments name {unseen}, which is not visible")
         assert "sandbox.read" in sentence
-        assert reach.hidden(ServerConfig(id="a", name="a", transport="http"), tmp_path / "home", {}) == []
+        assert (
+            inferred_grants.find_hidden_paths(ServerConfig(id="a", name="a", transport="http"), tmp_path / "home", {})
+            == []
+        )
 
     @pytest.mark.parametrize(
         "entry",
@@ -326,37 +335,41 @@ class TestReach:
         ],
     )
     def test_a_secret_in_plain_text_is_found_wherever_it_stands(self, entry: dict[str, Any]) -> None:
-        (note,) = in_plain(entry)
+        (note,) = describe_plain_secrets(entry)
         assert "in plain text" in note
         assert "abcdefgh" not in note
-        assert in_plain(json.loads(json.dumps(entry).replace("abcdefgh", "${SOME}"))) == []
+        assert describe_plain_secrets(json.loads(json.dumps(entry).replace("abcdefgh", "${SOME}"))) == []
 
 
 class TestKnownClients:
     @pytest.fixture
-    def machine(self, tmp_path: Path) -> Machine:
-        return Machine("linux", tmp_path, tmp_path / "project")
+    def machine(self, tmp_path: Path) -> ClientMachine:
+        return ClientMachine("linux", tmp_path, tmp_path / "project")
 
-    def test_all_of_them_are_looked_at_and_a_broken_file_spoils_none(self, machine: Machine, tmp_path: Path) -> None:
+    def test_all_of_them_are_looked_at_and_a_broken_file_spoils_none(
+        self, machine: ClientMachine, tmp_path: Path
+    ) -> None:
         written(tmp_path, ".cursor/mcp.json", {"mcpServers": {"a": TIME}})
         written(tmp_path, ".codex/config.toml", '[mcp_servers.b]\ncommand = "x"\n')
         written(tmp_path, ".config/zed/settings.json", {"context_servers": {"c": TIME}})
         written(tmp_path, "project/.mcp.json", {"mcpServers": {"d": TIME}})
         written(tmp_path, ".gemini/settings.json", "{")
         written(tmp_path, ".claude.json", {"numStartups": 1})
-        found, problems = of_clients(machine, projects=True)
+        found, problems = find_in_clients(machine, projects=True)
         assert {one.name: one.client for one in found} == {"a": "cursor", "b": "codex", "c": "zed", "d": "claude-code"}
         assert [".gemini/settings.json" in problem for problem in problems] == [True]
-        assert "d" not in [one.name for one in of_clients(machine, projects=False)[0]]
+        assert "d" not in [one.name for one in find_in_clients(machine, projects=False)[0]]
 
-    def test_what_is_here_already_and_doorward_itself_are_not_elsewhere(self, machine: Machine, tmp_path: Path) -> None:
+    def test_what_is_here_already_and_doorward_itself_are_not_elsewhere(
+        self, machine: ClientMachine, tmp_path: Path
+    ) -> None:
         doorward = {"command": "doorward", "args": ["mcp"]}
         written(tmp_path, ".cursor/mcp.json", {"mcpServers": {"Here": TIME, "New": TIME, "doorward": doorward}})
         written(tmp_path, ".codeium/windsurf/mcp_config.json", {"mcpServers": {"new": TIME}})
-        found = elsewhere(Servers(servers=(ServerConfig(id="here", name="Here"),)), machine)
+        found = find_missing(ServersConfig(servers=(ServerConfig(id="here", name="Here"),)), machine)
         assert [(one.name, one.client) for one in found] == [("New", "cursor")]
 
     def test_zed_keeps_its_file_where_each_system_has_it(self) -> None:
-        zed = client_file("zed").user
-        assert zed(Machine("darwin", Path("/Users/a"), Path("/p"))) == Path("/Users/a/.config/zed/settings.json")
-        assert zed(Machine("linux", Path("/home/a"), Path("/p"))) == Path("/home/a/.config/zed/settings.json")
+        zed = find_client_file("zed").user
+        assert zed(ClientMachine("darwin", Path("/Users/a"), Path("/p"))) == Path("/Users/a/.config/zed/settings.json")
+        assert zed(ClientMachine("linux", Path("/home/a"), Path("/p"))) == Path("/home/a/.config/zed/settings.json")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from doorward.cli import servers_shown
+from doorward.cli import servers_view
 
 FACTS = {"id": "web", "state": "waiting", "transport": "http", "tools": 0, "calls": 0, "failures": 0}
 TESTED = {"server": "web", "seconds": 0.1, "itself": "web 1", "protocolVersion": "2025-11-25", "tools": []}
@@ -21,7 +21,7 @@ TESTED = {"server": "web", "seconds": 0.1, "itself": "web 1", "protocolVersion":
     ],
 )
 def test_a_problem_names_its_server_once(problem: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
-    servers_shown.servers({"items": [{**FACTS, "problem": problem}], "file": "f"})
+    servers_view.show_servers({"items": [{**FACTS, "problem": problem}], "file": "f"})
     assert capsys.readouterr().err == f"{shown}\n"
 
 
@@ -29,12 +29,12 @@ def test_a_problem_names_its_server_once(problem: str, shown: str, capsys: pytes
 def test_whoever_sees_a_stopped_server_is_told_what_starts_it(
     state: str, told: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    servers_shown.servers({"items": [{**FACTS, "state": state, "problem": ""}], "file": "f"})
+    servers_view.show_servers({"items": [{**FACTS, "state": state, "problem": ""}], "file": "f"})
     assert ("starts with `doorward up`" in capsys.readouterr().err) is told
 
 
 def shown_of(capsys: pytest.CaptureFixture[str], **more: Any) -> str:
-    servers_shown.tested({**TESTED, "ok": False, "problem": "", **more})
+    servers_view.show_test_result({**TESTED, "ok": False, "problem": "", **more})
     return " ".join(capsys.readouterr().out.split())
 
 

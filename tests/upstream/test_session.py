@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from scripted import NEW, SECRET, calling, opened, turns
 
-from doorward.errors import TimedOut, Unreachable
-from doorward.upstream.answering import Hooks
-from doorward.upstream.connection import Unsent
-from doorward.upstream.session import Said
+from doorward.core.errors import TimedOut, Unreachable
+from doorward.upstream.calls import CallHooks
+from doorward.upstream.connection import NotProcessed
+from doorward.upstream.session import ServerError
 from json_texts import FORBIDDEN
 
 
@@ -24,7 +24,7 @@ async def test_answers_find_their_callers_in_whatever_order_they_come() -> None:
         wire.answer(asked, {"content": asked["params"]["name"]})
     assert [(await task)["content"] for task in tasks] == ["a", "b", "c"]
     assert session.faults == 0
-    assert session.calls == []
+    assert session.pending_calls == []
 
 
 async def test_a_cancelled_caller_lets_the_server_know_and_its_late_answer_is_no_fault() -> None:
@@ -37,7 +37,7 @@ async def test_a_cancelled_caller_lets_the_server_know_and_its_late_answer_is_no
         await task
     told = wire.asked("notifications/cancelled")
     assert [one["params"]["requestId"] for one in told] == [asked["id"]]
-    assert session.calls == []
+    assert session.pending_calls == []
     wire.answer(asked, {})
     assert session.faults == 0
     wire.answer(asked, {})
@@ -109,7 +109,7 @@ async def test_an_error_of_the_server_keeps_its_code_and_loses_secrets_and_hidde
     task = calling(session)
     await turns()
     wire.fail(wire.sent[0], -32602, f"no \u202e {SECRET}", {"a": 1})
-    with pytest.raises(Said) as caught:
+    with pytest.raises(ServerError) as caught:
         await task
     assert caught.value.message == (
         "The server it answered tools/call with an error: no \\u202e [redacted] (code -32602)."
@@ -125,7 +125,7 @@ async def test_only_one_request_fails_when_its_transport_says_so() -> None:
     wire.receiver.unanswered(wire.sent[1]["id"], Unreachable("nothing was done"), again=True)
     with pytest.raises(Unreachable, match="gone"):
         await first
-    with pytest.raises(Unsent, match="nothing was done"):
+    with pytest.raises(NotProcessed, match="nothing was done"):
         await second
     wire.answer(wire.sent[2], {})
     assert await third == {}
@@ -135,7 +135,9 @@ async def test_progress_reaches_the_call_that_it_belongs_to() -> None:
     session, wire, _ = await opened()
     told: dict[str, list[Any]] = {"a": [], "b": []}
     tasks = [
-        calling(session, name, Hooks(progress=lambda fraction, words, name=name: told[name].append((fraction, words))))
+        calling(
+            session, name, CallHooks(progress=lambda fraction, words, name=name: told[name].append((fraction, words)))
+        )
         for name in told
     ]
     await turns()
@@ -159,7 +161,7 @@ async def test_a_listener_that_breaks_ends_nothing(caplog: pytest.LogCaptureFixt
     def breaks(fraction: float | None, words: str) -> None:
         raise RuntimeError("no")
 
-    task = calling(session, hooks=Hooks(progress=breaks))
+    task = calling(session, hooks=CallHooks(progress=breaks))
     await turns()
     token = wire.sent[0]["params"]["_meta"]["progressToken"]
     wire.say({"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}})
@@ -171,7 +173,7 @@ async def test_a_listener_that_breaks_ends_nothing(caplog: pytest.LogCaptureFixt
 async def test_a_log_message_reaches_the_only_call_and_with_several_only_the_log() -> None:
     session, wire, heard = await opened()
     lines: list[tuple[str, str]] = []
-    hooks = Hooks(log=lambda level, line: lines.append((level, line)))
+    hooks = CallHooks(log=lambda level, line: lines.append((level, line)))
     first = calling(session, hooks=hooks)
     await turns()
     wire.say({"method": "notifications/message", "params": {"level": "warning", "data": {"a": 1}}})
@@ -186,7 +188,7 @@ async def test_a_log_message_reaches_the_only_call_and_with_several_only_the_log
 
 async def test_changes_and_updates_are_told_and_those_of_another_stream_are_not() -> None:
     session, wire, heard = await opened(NEW)
-    stream = session.listen({"notifications": {"toolsListChanged": True}}, lambda refused: None)
+    stream = session.open_subscription({"notifications": {"toolsListChanged": True}}, lambda refused: None)
     tag = "io.modelcontextprotocol/subscriptionId"
     for number in (stream, stream + 50):
         wire.say({"method": "notifications/tools/list_changed", "params": {"_meta": {tag: number}}})
@@ -199,12 +201,12 @@ async def test_a_stream_of_changes_ends_by_an_answer_a_refusal_or_a_cancellation
     session, wire, _ = await opened(NEW)
     ends: list[tuple[str, bool]] = []
     for name in ("answered", "refused", "cancelled", "hushed"):
-        session.listen({"notifications": {}}, lambda refused, name=name: ends.append((name, refused)))
+        session.open_subscription({"notifications": {}}, lambda refused, name=name: ends.append((name, refused)))
     answered, refused, cancelled, hushed = wire.sent
     wire.answer(answered, {})
     wire.fail(refused, -32601, "no")
     wire.say({"method": "notifications/cancelled", "params": {"requestId": cancelled["id"]}})
-    session.hush(hushed["id"])
+    session.close_subscription(hushed["id"])
     await turns()
     assert ends == [("answered", False), ("refused", True), ("cancelled", False)]
     assert wire.asked("notifications/cancelled")[0]["params"]["requestId"] == hushed["id"]
@@ -311,7 +313,7 @@ async def test_a_request_that_cannot_be_sent_leaves_nothing_behind() -> None:
     wire.deaf = True
     with pytest.raises(Unreachable, match="does not read"):
         await calling(session)
-    assert session.calls == []
+    assert session.pending_calls == []
 
 
 async def test_closing_tells_whoever_waits_and_nobody_else() -> None:

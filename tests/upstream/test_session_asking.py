@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from scripted import NEW, SECRET, Asked, Message, Wire, calling, opened, turns
 
-from doorward.errors import CommandFailed, TimedOut, Unreachable
-from doorward.upstream.answering import Given, Hooks
-from doorward.upstream.session import Said
+from doorward.core.errors import CommandFailed, TimedOut, Unreachable
+from doorward.upstream.calls import CallHooks, QuestionAnswer
+from doorward.upstream.session import ServerError
 
 
 @pytest.mark.parametrize("kind", ["form", "url"])
 async def test_a_question_of_the_older_era_reaches_the_only_call_and_its_answer_goes_back(kind: str) -> None:
     session, wire, _ = await opened()
-    person = Asked(Given(action="accept", content={"name": "x"}))
-    task = calling(session, hooks=Hooks(ask=person))
+    person = Asked(QuestionAnswer(action="accept", content={"name": "x"}))
+    task = calling(session, hooks=CallHooks(ask=person))
     await turns()
     about = {"message": "Who?", "requestedSchema": {}} if kind == "form" else {"message": "Look", "url": "https://a/"}
     wire.say({"id": "q", "method": "elicitation/create", "params": {"mode": kind, **about}})
@@ -35,11 +35,11 @@ async def test_a_question_is_cancelled_when_nobody_can_be_asked_or_nobody_knows_
     person = Asked()
     wire.say({"id": 1, **question})
     await turns()
-    first = calling(session, hooks=Hooks())
+    first = calling(session, hooks=CallHooks())
     await turns()
     wire.say({"id": 2, **question})
     await turns()
-    second = calling(session, hooks=Hooks(ask=person))
+    second = calling(session, hooks=CallHooks(ask=person))
     await turns()
     wire.say({"id": 3, **question})
     await turns()
@@ -49,13 +49,13 @@ async def test_a_question_is_cancelled_when_nobody_can_be_asked_or_nobody_knows_
     first.cancel(), second.cancel()
 
 
-def _of(person: Asked, *who: str) -> list[Hooks]:
-    return [Hooks(ask=person, person=("local", one), log=lambda *_: None) for one in who]
+def _of(person: Asked, *who: str) -> list[CallHooks]:
+    return [CallHooks(ask=person, person=("local", one), log=lambda *_: None) for one in who]
 
 
 async def test_a_question_among_several_calls_for_one_person_reaches_that_person_until_the_last_is_over() -> None:
     session, wire, _ = await opened()
-    person = Asked(Given(action="accept", content={"name": "x"}))
+    person = Asked(QuestionAnswer(action="accept", content={"name": "x"}))
     person.waits = asyncio.Event()
     older, newer = [calling(session, hooks=hooks, within=0.5) for hooks in _of(person, "ada", "ada")]
     await turns()
@@ -107,8 +107,8 @@ async def test_what_a_server_asks_a_model_among_several_calls_is_refused_whoever
 
 async def test_secrets_that_the_server_was_given_are_hidden_in_its_questions() -> None:
     session, wire, _ = await opened()
-    person = Asked(Given(action="cancel"))
-    task = calling(session, hooks=Hooks(ask=person))
+    person = Asked(QuestionAnswer(action="cancel"))
+    task = calling(session, hooks=CallHooks(ask=person))
     await turns()
     form = {"type": "object", "properties": {"a": {"type": "string", "description": f"not {SECRET}"}}}
     about = {"message": f"Is {SECRET} right?", "requestedSchema": form}
@@ -123,9 +123,9 @@ async def test_secrets_that_the_server_was_given_are_hidden_in_its_questions() -
 
 async def test_the_time_of_a_call_stands_still_while_a_person_thinks() -> None:
     session, wire, _ = await opened()
-    person = Asked(Given(action="decline"))
+    person = Asked(QuestionAnswer(action="decline"))
     person.waits = asyncio.Event()
-    task = calling(session, hooks=Hooks(ask=person), within=0.5)
+    task = calling(session, hooks=CallHooks(ask=person), within=0.5)
     await turns()
     wire.say({"id": 1, "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}})
     with pytest.raises(TimedOut):  # another call, just as patient, made later
@@ -139,10 +139,10 @@ async def test_the_time_of_a_call_stands_still_while_a_person_thinks() -> None:
 
 async def test_a_question_is_taken_back_with_its_call_or_by_the_server() -> None:
     session, wire, _ = await opened()
-    person = Asked(Given(action="accept"), Given(action="accept"))
+    person = Asked(QuestionAnswer(action="accept"), QuestionAnswer(action="accept"))
     person.waits = asyncio.Event()
     question = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
-    task = calling(session, hooks=Hooks(ask=person))
+    task = calling(session, hooks=CallHooks(ask=person))
     await turns()
     wire.say({"id": 1, **question})
     await turns()
@@ -164,7 +164,7 @@ async def test_a_server_is_told_that_nobody_answers_once_the_call_of_its_questio
     session, wire, heard = await opened(sampling=True)
     person = Asked()
     person.waits = asyncio.Event()
-    call = calling(session, hooks=Hooks(ask=person))
+    call = calling(session, hooks=CallHooks(ask=person))
     await turns()
     wire.say({"id": "who", "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}})
     wire.say({"id": "what", "method": "sampling/createMessage", "params": {"messages": []}})
@@ -183,8 +183,8 @@ async def test_a_server_is_told_that_nobody_answers_once_the_call_of_its_questio
 
 async def test_one_call_brings_at_most_ten_questions() -> None:
     session, wire, _ = await opened()
-    person = Asked(*[Given(action="decline") for _ in range(20)])
-    task = calling(session, hooks=Hooks(ask=person))
+    person = Asked(*[QuestionAnswer(action="decline") for _ in range(20)])
+    task = calling(session, hooks=CallHooks(ask=person))
     await turns()
     for number in range(12):
         wire.say({"id": number, "method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}})
@@ -211,7 +211,7 @@ async def test_one_call_brings_at_most_ten_questions() -> None:
 async def test_what_a_server_may_not_ask_is_refused(method: str, params: dict[str, Any], code: int) -> None:
     session, wire, _ = await opened()
     person = Asked()
-    task = calling(session, hooks=Hooks(ask=person))
+    task = calling(session, hooks=CallHooks(ask=person))
     await turns()
     wire.say({"id": 5, "method": method, "params": params})
     await turns()
@@ -229,8 +229,8 @@ async def test_a_ping_is_answered() -> None:
 async def test_sampling_is_carried_only_where_the_operator_allows_it_and_somebody_has_a_model() -> None:
     session, wire, _ = await opened(sampling=True)
     result = {"role": "assistant", "content": {"type": "text", "text": "Paris"}, "model": "m"}
-    person = Asked(Given(action="accept", content=result), Given(action="decline"))
-    task = calling(session, hooks=Hooks(ask=person))
+    person = Asked(QuestionAnswer(action="accept", content=result), QuestionAnswer(action="decline"))
+    task = calling(session, hooks=CallHooks(ask=person))
     await turns()
     for number in (1, 2):
         wire.say({"id": number, "method": "sampling/createMessage", "params": {"messages": []}})
@@ -240,7 +240,7 @@ async def test_sampling_is_carried_only_where_the_operator_allows_it_and_somebod
     assert [wanted.kind for wanted in person.wanted] == ["sampling"] * 2
     task.cancel()
     await asyncio.wait([task])
-    other = calling(session, hooks=Hooks())
+    other = calling(session, hooks=CallHooks())
     await turns()
     wire.say({"id": 3, "method": "sampling/createMessage", "params": {"messages": []}})
     await turns()
@@ -250,7 +250,7 @@ async def test_sampling_is_carried_only_where_the_operator_allows_it_and_somebod
 
 async def test_in_the_newer_era_every_request_says_all_about_itself_and_a_server_cannot_ask() -> None:
     session, wire, _ = await opened(NEW, sampling=True)
-    task = calling(session, hooks=Hooks(log=lambda level, line: None, level="warning"))
+    task = calling(session, hooks=CallHooks(log=lambda level, line: None, level="warning"))
     await turns()
     about = wire.sent[0]["params"]["_meta"]
     prefix = "io.modelcontextprotocol/"
@@ -266,8 +266,8 @@ async def test_in_the_newer_era_every_request_says_all_about_itself_and_a_server
 
 async def test_what_a_server_of_the_newer_era_wants_to_know_is_found_out_and_sent_with_its_state_unchanged() -> None:
     session, wire, _ = await opened(NEW)
-    person = Asked(Given(action="accept", content={"name": "x"}), Given(action="decline"))
-    task = calling(session, "t", Hooks(ask=person))
+    person = Asked(QuestionAnswer(action="accept", content={"name": "x"}), QuestionAnswer(action="decline"))
+    task = calling(session, "t", CallHooks(ask=person))
     await turns()
     elicit = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {}}}
     state = 'opaque \u2028 "state"'
@@ -322,7 +322,7 @@ async def test_a_wish_for_input_that_is_none_costs_one_error(
     result: dict[str, Any], error: type[Exception], sentence: str
 ) -> None:
     session, wire, _ = await opened(NEW)
-    task = calling(session, hooks=Hooks(ask=Asked()))
+    task = calling(session, hooks=CallHooks(ask=Asked()))
     await turns()
     wire.answer(wire.sent[0], result)
     with pytest.raises(error, match=sentence):
@@ -336,17 +336,17 @@ async def test_a_server_that_is_never_content_is_given_up_after_ten_rounds() -> 
         asked, {"resultType": "input_required", "inputRequests": {"a": elicit}}
     )
     with pytest.raises(CommandFailed, match="asked for input 10 times"):
-        await calling(session, hooks=Hooks())
+        await calling(session, hooks=CallHooks())
     assert len(wire.asked("tools/call")) == 11
 
 
 async def test_a_person_goes_where_an_older_server_sends_them_and_the_call_is_made_again() -> None:
     place = {"mode": "url", "message": "Log in there", "url": "https://example.com/", "elicitationId": "1"}
     for given, data, calls in (
-        (Given(action="accept"), {"elicitations": [place]}, 2),
-        (Given(action="decline"), {"elicitations": [place]}, 1),
-        (Given(action="accept"), {"elicitations": [{**place, "mode": "form"}]}, 1),
-        (Given(action="accept"), {"elicitations": "there"}, 1),
+        (QuestionAnswer(action="accept"), {"elicitations": [place]}, 2),
+        (QuestionAnswer(action="decline"), {"elicitations": [place]}, 1),
+        (QuestionAnswer(action="accept"), {"elicitations": [{**place, "mode": "form"}]}, 1),
+        (QuestionAnswer(action="accept"), {"elicitations": "there"}, 1),
     ):
         session, wire, _ = await opened()
         person = Asked(given)
@@ -358,7 +358,7 @@ async def test_a_person_goes_where_an_older_server_sends_them_and_the_call_is_ma
                 wire.fail(asked, -32042, "This request needs more information.", data)
 
         wire.reply = reply
-        (end,) = await asyncio.gather(calling(session, hooks=Hooks(ask=person)), return_exceptions=True)
+        (end,) = await asyncio.gather(calling(session, hooks=CallHooks(ask=person)), return_exceptions=True)
         assert len(wire.asked("tools/call")) == calls
         assert isinstance(end, dict) is (calls == 2)
-        assert isinstance(end, dict | Said)
+        assert isinstance(end, dict | ServerError)

@@ -7,16 +7,16 @@ import asyncio
 import pytest
 from scripted import NEW, OLD, Message, Wire, opened
 
-from doorward.errors import Unreachable
-from doorward.upstream.connection import Rejected
-from doorward.upstream.negotiating import Info, negotiate
-from doorward.upstream.session import Said, Session
+from doorward.core.errors import Unreachable
+from doorward.upstream.connection import RequestRejected
+from doorward.upstream.negotiation import ServerInfo, negotiate
+from doorward.upstream.session import ServerError, Session
 
 DISCOVERED = {"supportedVersions": [NEW], "capabilities": {}}
 GREETED = {"protocolVersion": OLD, "capabilities": {}, "serverInfo": {"name": "it"}}
 
 
-async def agreed(session: Session, probe: float = 5.0) -> Info:
+async def agreed(session: Session, probe: float = 5.0) -> ServerInfo:
     return await negotiate(session, "", within=5.0, sampling=False, probe=probe)
 
 
@@ -79,7 +79,7 @@ async def test_one_that_refuses_our_version_and_names_an_older_one_is_greeted() 
 
 
 async def test_a_request_that_the_transport_calls_rejected_means_the_older_era_and_another_failure_does_not() -> None:
-    for error, greeted in ((Rejected("400"), True), (Unreachable("connection refused"), False)):
+    for error, greeted in ((RequestRejected("400"), True), (Unreachable("connection refused"), False)):
         session, wire, _ = await opened()
 
         def reply(wire: Wire, asked: Message, error: Unreachable = error) -> None:
@@ -90,12 +90,12 @@ async def test_a_request_that_the_transport_calls_rejected_means_the_older_era_a
 
         wire.reply = reply
         (end,) = await asyncio.gather(agreed(session), return_exceptions=True)
-        assert isinstance(end, Info) is greeted
+        assert isinstance(end, ServerInfo) is greeted
         assert ("initialize" in methods(wire)) is greeted
 
 
 async def test_an_error_of_both_eras_is_told_as_it_is() -> None:
     session, wire, _ = await opened()
     wire.reply = lambda wire, asked: wire.fail(asked, -32603, "I am not well")
-    with pytest.raises(Said, match="I am not well"):
+    with pytest.raises(ServerError, match="I am not well"):
         await agreed(session)

@@ -6,10 +6,10 @@ import json
 
 import pytest
 from scripted import tool
-from upstream_house import Answering, upstairs
 
-from doorward.executions.notices import Progress
-from doorward.model import Credential, Request
+from doorward.core.model import Credential, Request
+from doorward.gate.executions.notices import ProgressNotice
+from upstream_house import Answering, upstairs
 
 ODD = {"class": 1, "from": "a", "$filter": "b", "a-b": [1], "ctx": {}, "self": 0, "params": None, "é\u200b": "x", "": 1}
 
@@ -262,7 +262,7 @@ async def test_progress_of_a_tool_is_progress_of_its_call(house):
     request = Request(command=command.name, credential=Credential(owner=True), door="test", room="den", params={})
     outcome = await house.house.gate.handle(request, seen.append)
     assert outcome.status == "done"
-    assert [(one.fraction, one.message) for one in seen if isinstance(one, Progress)] == [(0.25, "one of four")]
+    assert [(one.fraction, one.message) for one in seen if isinstance(one, ProgressNotice)] == [(0.25, "one of four")]
 
 
 async def test_what_did_not_change_stays_the_same_command(house):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.upstream.definition import read
-from doorward.upstream.suspicion import warnings
+from doorward.upstream.injection_warnings import find_warnings
+from doorward.upstream.tool_definitions import read_definition
 
 
 def flagged(**whole):
-    return warnings(read({"name": "t", "inputSchema": {"type": "object"}, **whole}))
+    return find_warnings(read_definition({"name": "t", "inputSchema": {"type": "object"}, **whole}))
 
 
 MISLEADING = {

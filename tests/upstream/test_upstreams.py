@@ -8,13 +8,13 @@ from collections import Counter
 
 import pytest
 from scripted import tool, turns
-from upstream_house import Answering, upstairs
 
-from doorward.backends.mcp import describing
-from doorward.doors.mcp.offers import Offers
-from doorward.errors import Unreachable
-from doorward.facts import Access, Effects, Tier
-from doorward.model import Credential
+from doorward.commands.servers import tool_description
+from doorward.core.classification import Access, Effects, Tier
+from doorward.core.errors import Unreachable
+from doorward.core.model import Credential
+from doorward.doors.mcp.offers import OfferCache
+from upstream_house import Answering, upstairs
 
 _AGENT = Credential(owner=True, speak_as="helper")
 TIME, FILES = {"id": "time", "name": "Time"}, {"id": "files", "name": "Files"}
@@ -193,17 +193,17 @@ async def test_other_tools_are_offered_when_their_server_says_so(house):
 
 
 async def test_what_is_offered_to_clients_is_worked_out_anew(house):
-    offers = Offers(house.house.services)
+    offers = OfferCache(house.house.services)
     agent = house.house.gate.caller(_AGENT)
     await house.file(TIME)
     await house.ready()
-    before = offers.of(agent, "den")
+    before = offers.get(agent, "den")
     assert before.has("mcp/time/add")
-    assert offers.of(agent, "den") is before
+    assert offers.get(agent, "den") is before
     await house.lists("time", tool("now", description="Tells the time."))
-    assert not offers.of(agent, "den").has("mcp/time/add")
+    assert not offers.get(agent, "den").has("mcp/time/add")
     await house.lists("time", tool("now", description="Another."))
-    assert not offers.of(agent, "den").has("mcp/time/now")
+    assert not offers.get(agent, "den").has("mcp/time/now")
 
 
 async def test_a_failed_tool_says_so_with_what_it_answered(house):
@@ -255,12 +255,12 @@ async def test_tools_that_a_door_has_of_its_own_keep_their_names(house):
 
 
 async def test_a_list_is_kept_by_nobody_while_a_server_is_still_to_say_what_it_has(house):
-    offers = Offers(house.house.services)
-    assert offers.fresh_ms > 0
+    offers = OfferCache(house.house.services)
+    assert offers.cache_ms > 0
     await house.file(TIME)
-    assert offers.fresh_ms == 0
+    assert offers.cache_ms == 0
     await house.ready()
-    assert offers.fresh_ms > 0
+    assert offers.cache_ms > 0
 
 
 async def test_a_server_that_is_changed_twice_starts_after_the_first_of_its_processes_has_ended(house):
@@ -307,7 +307,7 @@ async def test_a_long_list_of_tools_is_taken_a_few_at_a_time(house, monkeypatch)
     """Everybody else has a turn in between."""
     await house.file(TIME)
     await house.ready()
-    turn, made, describe = 0, Counter(), describing.description
+    turn, made, describe = 0, Counter(), tool_description.describe_tool
 
     def described(offer):
         made[turn] += 1
@@ -319,7 +319,7 @@ async def test_a_long_list_of_tools_is_taken_a_few_at_a_time(house, monkeypatch)
             turn += 1
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(describing, "description", described)
+    monkeypatch.setattr(tool_description, "describe_tool", described)
     watching = asyncio.ensure_future(turning())
     try:
         await house.lists("time", *(tool(f"tool-{number}") for number in range(100)))

@@ -10,10 +10,10 @@ from typing import Any
 
 from scripted import Message, Scripted, Wire, tool
 
-from doorward.events import Event, UpstreamOffered
-from doorward.model import Credential
+from doorward.core.events import Event, UpstreamOffered
+from doorward.core.model import Credential
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.connection import Connection, Receiver
+from doorward.upstream.connection import MessageReceiver, UpstreamConnection
 from waiting import PATIENCE
 
 __all__ = ["Answering", "Upstairs", "upstairs"]
@@ -60,7 +60,7 @@ class Upstairs:
         """The owner, as the gate knows them."""
         return self.house.gate.caller(Credential(owner=True))
 
-    async def connect(self, config: ServerConfig, receiver: Receiver) -> Connection:
+    async def connect(self, config: ServerConfig, receiver: MessageReceiver) -> UpstreamConnection:
         return await self.servers[config.id].connect(config, receiver)
 
     def command(self, name: str) -> Any:
@@ -126,7 +126,7 @@ class Upstairs:
 async def upstairs(opened: Any, monkeypatch: Any, **servers: Answering) -> AsyncIterator[Upstairs]:
     """A house that knows no server yet."""
     house = Upstairs(servers or {"time": Answering(tool("now"), tool("add"))})
-    monkeypatch.setattr("doorward.app.either", lambda *_: house.connect)
+    monkeypatch.setattr("doorward.app.connect_by_transport", lambda *_: house.connect)
     async with opened() as driver:
         house.driver = driver
         await house.room()

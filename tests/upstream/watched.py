@@ -7,9 +7,9 @@ from typing import Any
 
 from scripted import Scripted, Wire, turns
 
-from doorward.upstream.alarm import Timer
 from doorward.upstream.config import ServerConfig
-from doorward.upstream.server import Server
+from doorward.upstream.resilience import Timer
+from doorward.upstream.server import ServerClient
 
 CONFIG = ServerConfig(id="it", name="it", ping_seconds=30.0, start_seconds=5.0, timeout_seconds=5.0)
 
@@ -53,19 +53,19 @@ class Watched:
         self.states: list[str] = []
         self.server = self._made(CONFIG)
 
-    def _made(self, config: ServerConfig) -> Server:
-        return Server(
+    def _made(self, config: ServerConfig) -> ServerClient:
+        return ServerClient(
             config, self.script.connect, self.clock, self._told, most=10, chance=lambda: 0.0, timer=self.timers
         )
 
-    def _told(self, server: Server) -> None:
+    def _told(self, server: ServerClient) -> None:
         self.states.append(server.state)
 
     @property
     def wire(self) -> Wire:
         return self.script.wire
 
-    async def ready(self) -> Server:
+    async def ready(self) -> ServerClient:
         self.server.start()
         await turns(20)
         assert self.server.state == "ready", self.server.problem

@@ -7,27 +7,27 @@ from typing import Any, cast
 
 import pytest
 
-from doorward.backends.session.builtins.options import Usage
-from doorward.backends.session.builtins.records import piped_json
-from doorward.backends.vfs.records import as_record
-from doorward.errors import BadParams
+from doorward.core.errors import BadParams
+from doorward.shell.builtins.data import parse_piped_json
+from doorward.shell.builtins.options import UsageError
+from doorward.shell.vfs.data_mount import parse_record
 from json_texts import FORBIDDEN, OURS_REFUSED
 
 REFUSED = [text.decode("utf-8", "surrogateescape") for text in (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))]
 
 
 def test_a_record_is_written_as_strict_json() -> None:
-    assert as_record("/data/notes/n1", '{"title": "Milk"}') == {"title": "Milk"}
+    assert parse_record("/data/notes/n1", '{"title": "Milk"}') == {"title": "Milk"}
     for text in REFUSED:
         with pytest.raises(BadParams, match=r"^/data/notes/n1 is a record and must be written as"):
-            as_record("/data/notes/n1", text)
+            parse_record("/data/notes/n1", text)
 
 
 def test_json_that_is_piped_in_is_strict() -> None:
     def read(text: str) -> Any:
-        return piped_json(cast("Any", SimpleNamespace(piped=text)))
+        return parse_piped_json(cast("Any", SimpleNamespace(piped=text)))
 
     assert read("[1]") == [1]
     for text in REFUSED:
-        with pytest.raises(Usage, match=r"^(the piped input is not JSON|the piped input is missing)"):
+        with pytest.raises(UsageError, match=r"^(the piped input is not JSON|the piped input is missing)"):
             read(text)

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from doorward.wire import frames
-from doorward.wire.frames import Notification, Request, Response, WireError
+from doorward.core.wire import frames
+from doorward.core.wire.frames import WireError, WireNotification, WireRequest, WireResponse
 from json_texts import FORBIDDEN, OURS_REFUSED
 
 
 def refused(text: bytes, **more: Any) -> WireError:
     with pytest.raises(WireError) as error:
-        frames.read(text, **more)
+        frames.parse_frame(text, **more)
     answer = json.loads(error.value.frame())
     assert (answer["jsonrpc"], answer["error"]["code"]) == ("2.0", error.value.code)
     assert answer["error"]["message"].endswith((".", "?"))
@@ -22,12 +22,16 @@ def refused(text: bytes, **more: Any) -> WireError:
 
 
 def test_a_request_a_notification_and_a_response_are_told_apart():
-    assert frames.read(b'{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"x":[1]}}') == Request(1, "a/b", {"x": [1]})
-    assert frames.read(b'{"jsonrpc":"2.0","id":"","method":"ping"}') == Request("", "ping", {})
-    assert frames.read(b'{"jsonrpc":"2.0","method":"n"}') == Notification("n", {})
-    assert frames.read(b'{"jsonrpc":"2.0","id":7,"result":{"a":1}}') == Response(7, {"a": 1})
+    assert frames.parse_frame(b'{"jsonrpc":"2.0","id":1,"method":"a/b","params":{"x":[1]}}') == WireRequest(
+        1, "a/b", {"x": [1]}
+    )
+    assert frames.parse_frame(b'{"jsonrpc":"2.0","id":"","method":"ping"}') == WireRequest("", "ping", {})
+    assert frames.parse_frame(b'{"jsonrpc":"2.0","method":"n"}') == WireNotification("n", {})
+    assert frames.parse_frame(b'{"jsonrpc":"2.0","id":7,"result":{"a":1}}') == WireResponse(7, {"a": 1})
     error = {"code": -1, "message": "no"}
-    assert frames.read(json.dumps({"jsonrpc": "2.0", "id": 7, "error": error}).encode()) == Response(7, {}, error)
+    assert frames.parse_frame(json.dumps({"jsonrpc": "2.0", "id": 7, "error": error}).encode()) == WireResponse(
+        7, {}, error
+    )
 
 
 def test_what_is_no_strict_json_is_a_parse_error():
@@ -104,16 +108,16 @@ def test_a_refusal_carries_the_id_where_it_could_be_read():
 @pytest.mark.parametrize("key", ["Name", "nAME", "ｎａｍｅ", "argumentſ"])
 def test_a_key_that_only_looks_like_a_known_one_is_refused(key: str):
     with pytest.raises(WireError, match="did you mean"):
-        frames.no_lookalikes({key: 1}, ("name", "arguments"), "tools/call")
-    frames.no_lookalikes({"name": 1, "another": 2}, ("name", "arguments"), "tools/call")
+        frames.refuse_lookalikes({key: 1}, ("name", "arguments"), "tools/call")
+    frames.refuse_lookalikes({"name": 1, "another": 2}, ("name", "arguments"), "tools/call")
 
 
 def test_frames_are_written_as_they_are_read():
     assert json.loads(frames.answer("a\n", b'{"x":1}')) == {"jsonrpc": "2.0", "id": "a\n", "result": {"x": 1}}
-    assert frames.read(frames.request(3, "ping")) == Request(3, "ping", {})
-    assert frames.read(frames.request(3, "ping", {"a": 1})) == Request(3, "ping", {"a": 1})
-    assert frames.read(frames.notification("n")) == Notification("n", {})
-    assert frames.read(frames.notification("n", {"a": "\n"})) == Notification("n", {"a": "\n"})
-    failed = frames.read(frames.failure(3, -5, "no", {"why": 1}))
-    assert failed == Response(3, {}, {"code": -5, "message": "no", "data": {"why": 1}})
+    assert frames.parse_frame(frames.request(3, "ping")) == WireRequest(3, "ping", {})
+    assert frames.parse_frame(frames.request(3, "ping", {"a": 1})) == WireRequest(3, "ping", {"a": 1})
+    assert frames.parse_frame(frames.notification("n")) == WireNotification("n", {})
+    assert frames.parse_frame(frames.notification("n", {"a": "\n"})) == WireNotification("n", {"a": "\n"})
+    failed = frames.parse_frame(frames.failure(3, -5, "no", {"why": 1}))
+    assert failed == WireResponse(3, {}, {"code": -5, "message": "no", "data": {"why": 1}})
     assert b"\n" not in frames.notification("n", {"a": "\n\r"})

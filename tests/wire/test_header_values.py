@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.wire import headers
+from doorward.core.wire import http
 
 
 @pytest.mark.parametrize(
@@ -22,23 +22,23 @@ from doorward.wire import headers
     ],
 )
 def test_a_value_is_written_as_the_protocol_has_it(value: str, header: str):
-    assert headers.written(value) == header
-    assert headers.read(header) == value
+    assert http.encode_header(value) == header
+    assert http.decode_header(header) == value
 
 
 @given(st.text())
 def test_every_value_comes_back(value: str):
-    header = headers.written(value)
+    header = http.encode_header(value)
     assert header.isascii()
     assert header.strip() == header
-    assert headers.read(header) == value
+    assert http.decode_header(header) == value
 
 
 @pytest.mark.parametrize("header", ["=?base64?not base64?=", "=?base64?/w==?=", "=?base64?YQ?=", "a\x00b", "é", " a"])
 def test_a_header_that_carries_no_value_is_refused(header: str):
     with pytest.raises(ValueError, match=r"^it "):
-        headers.read(header)
+        http.decode_header(header)
 
 
 def test_the_marks_count_only_as_they_are_written():
-    assert headers.read("=?BASE64?YQ==?=") == "=?BASE64?YQ==?="
+    assert http.decode_header("=?BASE64?YQ==?=") == "=?BASE64?YQ==?="

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from doorward.wire import meta
-from doorward.wire.frames import WireError
+from doorward.core.wire import meta
+from doorward.core.wire.frames import WireError
 
 
 def test_what_is_said_is_read_and_the_rest_left_alone():
-    said = meta.read(
+    said = meta.parse_meta(
         "x",
         {
             "_meta": {
@@ -24,9 +24,9 @@ def test_what_is_said_is_read_and_the_rest_left_alone():
             }
         },
     )
-    assert said == meta.Meta(5, "2026-07-28", {"roots": {}}, "me", "notice")
-    assert meta.read("x", {}) is meta.NONE
-    assert meta.read("x", {"_meta": {}}) is meta.NONE
+    assert said == meta.RequestMeta(5, "2026-07-28", {"roots": {}}, "me", "notice")
+    assert meta.parse_meta("x", {}) is meta.NO_META
+    assert meta.parse_meta("x", {"_meta": {}}) is meta.NO_META
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_what_is_said_is_read_and_the_rest_left_alone():
 )
 def test_what_cannot_be_is_refused(given: Any):
     with pytest.raises(WireError) as refusal:
-        meta.read("x", {"_meta": given})
+        meta.parse_meta("x", {"_meta": given})
     assert refusal.value.code == -32602
 
 
 def test_a_name_of_a_client_is_cut_and_never_trusted():
-    assert meta.read("x", {"_meta": {meta.CLIENT: {"name": "n" * 500}}}).client == "n" * 200
-    assert meta.read("x", {"_meta": {meta.CLIENT: {"name": 5}}}).client == ""
+    assert meta.parse_meta("x", {"_meta": {meta.CLIENT: {"name": "n" * 500}}}).client == "n" * 200
+    assert meta.parse_meta("x", {"_meta": {meta.CLIENT: {"name": 5}}}).client == ""

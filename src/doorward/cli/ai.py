@@ -9,13 +9,13 @@ from typing import Any
 import click
 import msgspec
 
-from doorward.cli import client, report
-from doorward.cli.ai_shown import LAST, Thinking, approval, last_used, waiting
-from doorward.cli.following import STOPPED
-from doorward.doors.local import Ask
-from doorward.model import Outcome
+from doorward.cli import local_client, report
+from doorward.cli.ai_view import LAST_SESSION, KeeperView, find_last_session, find_pending_ticket, format_approval
+from doorward.cli.local_client import EXIT_INTERRUPTED
+from doorward.core.model import Outcome
+from doorward.doors.terminal.messages import TerminalRequest
 
-LONGEST = 20_000
+MAX_REQUEST_CHARS = 20_000
 """Maximum characters of a request."""
 _COMMAND = "agent/ask"
 
@@ -60,100 +60,102 @@ def command(
         raise click.UsageError("--new starts a session and --session continues one; give only one of them.")
     if ticket and not session:
         raise click.UsageError("--ticket needs the session it belongs to; add --session.")
-    prompt = _prompt(words, ticket)
-    thinking = Thinking(as_json, ticket=ticket)
+    prompt = _read_prompt(words, ticket)
+    thinking = KeeperView(as_json, ticket=ticket)
     thinking.begin()
-    if session == LAST:
-        session = _last(room)
+    if session == LAST_SESSION:
+        session = _find_last_session(room)
     given = {"prompt": prompt, "session": session, "model": model, "ticket": ticket}
-    ask = Ask(command=_COMMAND, room=room, params={key: value for key, value in given.items() if value})
+    ask = TerminalRequest(command=_COMMAND, room=room, params={key: value for key, value in given.items() if value})
     no_prompt = no_prompt or yes_to_nothing
     asks = not no_prompt and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
-    outcome = _followed(ask, thinking)
-    while asks and not thinking.stopping and (waits := waiting(_answer(outcome), thinking.ticket)):
-        thinking.pause(_answer(outcome))
-        again = _decided(ask, outcome, waits)
+    outcome = _follow(ask, thinking)
+    while asks and not thinking.stopping and (waits := find_pending_ticket(_extract_answer(outcome), thinking.ticket)):
+        thinking.pause(_extract_answer(outcome))
+        again = _ask_for_decision(ask, outcome, waits)
         if again is None:
             break
-        thinking = Thinking(as_json, thinking.model, waits)
-        outcome = _followed(again, thinking)
-    ctx.exit(_shown(outcome, thinking, room, as_json))
+        thinking = KeeperView(as_json, thinking.model, waits)
+        outcome = _follow(again, thinking)
+    ctx.exit(_show_outcome(outcome, thinking, room, as_json))
 
 
-def _followed(ask: Ask, thinking: Thinking) -> Outcome:
+def _follow(ask: TerminalRequest, thinking: KeeperView) -> Outcome:
     try:
-        return client.follow(ask, thinking)
+        return local_client.follow(ask, thinking)
     finally:
-        thinking.rest()
+        thinking.end_line()
 
 
-def _prompt(words: tuple[str, ...], ticket: str) -> str:
+def _read_prompt(words: tuple[str, ...], ticket: str) -> str:
     """Return the request: the arguments, or standard input when it is a pipe."""
     text = " ".join(words).strip()
     if text == "-" or (not text and not ticket and not sys.stdin.isatty()):
-        text = sys.stdin.read(LONGEST * 2).strip()
+        text = sys.stdin.read(MAX_REQUEST_CHARS * 2).strip()
     if not text and not ticket:
         raise click.UsageError('No request. Give one, such as: doorward ai "how many rooms do we have"')
-    if len(text) > LONGEST:
+    if len(text) > MAX_REQUEST_CHARS:
         raise click.UsageError(
-            f"The request is too long: at most {LONGEST:,} characters, given at least {len(text):,}."
+            f"The request is too long: at most {MAX_REQUEST_CHARS:,} characters, given at least {len(text):,}."
         )
     return text
 
 
-def _last(room: str) -> str:
+def _find_last_session(room: str) -> str:
     """Return the caller's most recent session in that room, or outside rooms."""
-    outcome = client.run(Ask(command="session/list", params={}))
-    return last_used(outcome.result["items"] if outcome.status == "done" else [], room)
+    outcome = local_client.run(TerminalRequest(command="session/list", params={}))
+    return find_last_session(outcome.result["items"] if outcome.status == "done" else [], room)
 
 
-def _answer(outcome: Outcome) -> Mapping[str, Any]:
+def _extract_answer(outcome: Outcome) -> Mapping[str, Any]:
     """Return the keeper's answer, or an empty mapping. A failed request can carry an answer too."""
     return outcome.result if isinstance(outcome.result, Mapping) and "toolCalls" in outcome.result else {}
 
 
-def _decided(ask: Ask, outcome: Outcome, ticket: str) -> Ask | None:
+def _ask_for_decision(ask: TerminalRequest, outcome: Outcome, ticket: str) -> TerminalRequest | None:
     """Ask the person at this terminal to decide, and return the request that continues the work.
 
     Returns None when they may not decide or the decision failed; the call then keeps waiting.
     """
-    shown = client.run(Ask(command="approval/show", params={"id": ticket}))
+    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
     if shown.status != "done":
-        report.complain(shown.status, shown.code, shown.message, shown.hint, shown.rule)
+        report.print_error(shown.status, shown.code, shown.message, shown.hint, shown.rule)
         return None
-    click.echo("\n".join(approval(shown.result)))
+    click.echo("\n".join(format_approval(shown.result)))
     if shown.result["cannotDecide"]:
         return None
     try:
         verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
     except click.Abort:
         click.echo(err=True)
-        report.note(f"No decision was made. To decide later: doorward approvals approve {ticket}, or deny.")
+        report.print_note(f"No decision was made. To decide later: doorward approvals approve {ticket}, or deny.")
         raise
-    decided = client.run(Ask(command=f"approval/{verdict}", params={"id": ticket}))
+    decided = local_client.run(TerminalRequest(command=f"approval/{verdict}", params={"id": ticket}))
     if decided.status != "done":
-        report.complain(decided.status, decided.code, decided.message, decided.hint, decided.rule)
+        report.print_error(decided.status, decided.code, decided.message, decided.hint, decided.rule)
         return None
-    params = {**(ask.params or {}), "session": _answer(outcome)["sessionId"], "ticket": ticket}
+    params = {**(ask.params or {}), "session": _extract_answer(outcome)["sessionId"], "ticket": ticket}
     return msgspec.structs.replace(ask, params=params)
 
 
-def _shown(outcome: Outcome, thinking: Thinking, room: str, as_json: bool) -> int:
-    answer = _answer(outcome)
+def _show_outcome(outcome: Outcome, thinking: KeeperView, room: str, as_json: bool) -> int:
+    answer = _extract_answer(outcome)
     if not answer:
         if as_json:
-            return report.show(outcome, as_json)
-        thinking.rest()
-        report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
-        return STOPPED if thinking.stopping else report.EXIT_CODES[outcome.status]
+            return report.show_outcome(outcome, as_json)
+        thinking.end_line()
+        report.print_error(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+        return EXIT_INTERRUPTED if thinking.stopping else report.EXIT_CODES[outcome.status]
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
         thinking.finish(answer)
-        if room and (ticket := waiting(answer, thinking.ticket)):
-            report.note(f"To continue: doorward ai --room={room} --session={answer['sessionId']} --ticket={ticket}")
+        if room and (ticket := find_pending_ticket(answer, thinking.ticket)):
+            report.print_note(
+                f"To continue: doorward ai --room={room} --session={answer['sessionId']} --ticket={ticket}"
+            )
     if thinking.stopping and not answer["success"]:
-        return STOPPED
-    if waiting(answer, thinking.ticket):
+        return EXIT_INTERRUPTED
+    if find_pending_ticket(answer, thinking.ticket):
         return report.EXIT_CODES["parked"]
     return 0 if answer["success"] else report.EXIT_CODES["failed"]

@@ -16,16 +16,16 @@ import click
 import msgspec
 
 from doorward.cli import report
-from doorward.cli.asking import json_option
-from doorward.errors import NotFound, Unusable
-from doorward.home import Home, Lock
-from doorward.ledger.paths import LedgerPaths
-from doorward.ledger.verify import read_segment, verify
-from doorward.record import COLUMNS, Record, from_row, thinker
-from doorward.settings import home_folder
-from doorward.store import ledger as sql
+from doorward.cli.local_client import json_option
+from doorward.config.home import Home, HomeLock
+from doorward.config.settings import find_home_folder
+from doorward.core.errors import NotFound, Unusable
+from doorward.core.escape_invisible import to_storable
+from doorward.store.ledger import queries as sql
+from doorward.store.ledger.checkpoints import LedgerPaths
+from doorward.store.ledger.record import COLUMNS, Record, origin_of, record_from_row
+from doorward.store.ledger.verification import read_segment, verify
 from doorward.store.sqlite import open_for_reading, unusable
-from doorward.visible import storable
 
 
 @click.group("audit")
@@ -41,15 +41,15 @@ def command() -> None:
 @json_option
 def tail(lines: int, follow: bool, as_json: bool) -> None:
     """Show the newest records."""
-    with _opened() as db:
-        records = [_record(row) for row in sql.newest(db, lines)]
-        _print(records, as_json)
+    with _open_ledger() as db:
+        records = [_decode_record(row) for row in sql.newest(db, lines)]
+        _print_records(records, as_json)
         while follow:
             time.sleep(0.3)
             last = records[-1].seq if records else 0
-            newer = [_record(row) for row in sql.newest(db, 1_000, after=last)]
+            newer = [_decode_record(row) for row in sql.newest(db, 1_000, after=last)]
             records = newer or records
-            _print(newer, as_json)
+            _print_records(newer, as_json)
 
 
 @command.command()
@@ -57,16 +57,18 @@ def tail(lines: int, follow: bool, as_json: bool) -> None:
 @json_option
 def show(which: str, as_json: bool) -> None:
     """Show the records of an execution, or one record by its number."""
-    with _opened() as db:
-        rows = sql.by_seq(db, int(which)) if which.isdecimal() and len(which) < 16 else sql.of_call(db, storable(which))
+    with _open_ledger() as db:
+        rows = (
+            sql.by_seq(db, int(which)) if which.isdecimal() and len(which) < 16 else sql.of_call(db, to_storable(which))
+        )
     if not rows:
         raise NotFound(f"There is no record {which!r}; give an execution's id or a record's number.")
     for row in rows:
-        shown = _shown(_record(row))
+        shown = _record_fields(_decode_record(row))
         if as_json or not sys.stdout.isatty():
             click.echo(msgspec.json.encode(shown).decode())
         else:
-            report.result(shown)
+            report.show_result(shown)
             click.echo()
 
 
@@ -79,13 +81,13 @@ def show(which: str, as_json: bool) -> None:
 )
 def export(output: Path | None) -> None:
     """Export every record as one line of JSON, archived records included."""
-    paths = LedgerPaths.of(home_folder())
-    with _opened() as db, click.open_file(str(output or "-"), "w") as out:
+    paths = LedgerPaths.of(find_home_folder())
+    with _open_ledger() as db, click.open_file(str(output or "-"), "w") as out:
         for segment in sql.segments(db):
             for row in read_segment(paths.segments / Path(segment["file"]).name):
-                out.write(_line(row))
+                out.write(_encode_row(row))
         for row in sql.rows(db):
-            out.write(_line(row))
+            out.write(_encode_row(row))
 
 
 @command.command("verify")
@@ -93,9 +95,9 @@ def export(output: Path | None) -> None:
 @click.pass_context
 def verify_(ctx: click.Context, as_json: bool) -> None:
     """Check that no record was changed, removed, reordered or truncated."""
-    with _opened():
+    with _open_ledger():
         pass
-    found = verify(LedgerPaths.of(home_folder()), Home(home_folder()).key())
+    found = verify(LedgerPaths.of(find_home_folder()), Home(find_home_folder()).load_key())
     if as_json or not sys.stdout.isatty():
         click.echo(msgspec.json.encode(found).decode())
     elif not found.broken:
@@ -104,7 +106,7 @@ def verify_(ctx: click.Context, as_json: bool) -> None:
             f"{good}  {found.records} records, {found.checkpoints} checkpoints, {found.segments} archived segments"
         )
     if found.broken:
-        report.complain("failed", "tampered", f"The ledger does not verify: {found.broken}.")
+        report.print_error("failed", "tampered", f"The ledger does not verify: {found.broken}.")
     ctx.exit(1 if found.broken else 0)
 
 
@@ -123,22 +125,22 @@ def rotate(keep: int) -> None:
     """
     from doorward.app import open_house  # noqa: PLC0415 - the other subcommands only read
 
-    home = Home(home_folder())
+    home = Home(find_home_folder())
 
     async def move() -> Path | None:
         async with open_house(home) as house:
-            return await house.keeper.rotate(keep)
+            return await house.ledger_maintainer.rotate(keep)
 
-    with Lock(home) as lock:
+    with HomeLock(home) as lock:
         if not lock.take():
-            raise lock.busy()
+            raise lock.busy_error()
         file = asyncio.run(move())
     click.echo(f"Moved to {file}." if file else "Nothing to move.")
 
 
 @contextlib.contextmanager
-def _opened() -> Iterator[sqlite3.Connection]:
-    home = Home(home_folder())
+def _open_ledger() -> Iterator[sqlite3.Connection]:
+    home = Home(find_home_folder())
     if not home.database.exists():
         raise Unusable(f"There is no ledger in {home.path} yet.", hint="Create one with: doorward init")
     with contextlib.closing(open_for_reading(home.database)) as db:
@@ -148,26 +150,26 @@ def _opened() -> Iterator[sqlite3.Connection]:
             raise unusable(error, home.database) from error
 
 
-def _record(row: tuple[Any, ...]) -> Record:
+def _decode_record(row: tuple[Any, ...]) -> Record:
     try:
-        return from_row(row)
+        return record_from_row(row)
     except msgspec.ValidationError as error:
         raise Unusable(f"Record {row[0]} is damaged: {error}.", hint="See: doorward audit verify") from error
 
 
-def _line(row: tuple[Any, ...]) -> str:
+def _encode_row(row: tuple[Any, ...]) -> str:
     """Encode a row exactly as stored, so that an export of a damaged ledger shows the damage."""
     return msgspec.json.encode(dict(zip(COLUMNS, row, strict=True))).decode() + "\n"
 
 
-def _shown(record: Record) -> dict[str, object]:
-    return {**record.as_dict(), "time": _when(record)}
+def _record_fields(record: Record) -> dict[str, object]:
+    return {**record.as_dict(), "time": _format_time(record)}
 
 
-def _print(records: list[Record], as_json: bool) -> None:
+def _print_records(records: list[Record], as_json: bool) -> None:
     if as_json or not sys.stdout.isatty():
         for record in records:
-            click.echo(msgspec.json.encode(_shown(record)).decode())
+            click.echo(msgspec.json.encode(_record_fields(record)).decode())
         return
     colours = {"done": "green", "started": "cyan", "parked": "yellow"}
     for record in records:
@@ -176,9 +178,9 @@ def _print(records: list[Record], as_json: bool) -> None:
         who = f"{entry.caller}{f' for {entry.behalf}' if entry.behalf else ''}"
         where = f" in {entry.room}" if entry.room else ""
         code = f" ({entry.code})" if entry.code not in ("", "ok") else ""
-        line = f"{record.seq:>6} {_when(record)} {status} {entry.command}{code}  {who}{where}  {entry.call}"
-        click.echo(f"{line} {thinker(entry.note)}".rstrip())
+        line = f"{record.seq:>6} {_format_time(record)} {status} {entry.command}{code}  {who}{where}  {entry.call}"
+        click.echo(f"{line} {origin_of(entry.note)}".rstrip())
 
 
-def _when(record: Record) -> str:
+def _format_time(record: Record) -> str:
     return datetime.fromtimestamp(record.entry.at / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -14,13 +14,12 @@ import click
 import msgspec
 
 from doorward.app import House, open_house
-from doorward.cli.asking import json_option
-from doorward.home import Home
-from doorward.model import Credential, Request
+from doorward.cli.local_client import json_option
+from doorward.config.home import Home
+from doorward.config.settings import LimitSettings, Settings
+from doorward.core.model import Credential, Request
 from doorward.rooms.people import LOCAL
-from doorward.sandbox.profile import Profile
-from doorward.sandbox.program import Program
-from doorward.settings import Limits, Settings
+from doorward.sandbox.program import Program, SandboxProfile
 
 _CALLS = 2_000
 _CALLERS = 16
@@ -52,14 +51,14 @@ def command(full: bool, as_json: bool) -> None:
 
 async def _measure(folder: Path) -> dict[str, float | str]:
     home = Home(folder / "home")
-    home.make()
-    limits = Limits(running=_CALLERS, queued=_CALLS, per_minute=1_000_000_000)
+    home.create()
+    limits = LimitSettings(running=_CALLERS, queued=_CALLS, per_minute=1_000_000_000)
     async with open_house(home, changes=Settings(limits=limits)) as house:
         wall, cpu = time.perf_counter(), time.process_time()
         await asyncio.gather(*(_call_repeatedly(house, _CALLS // _CALLERS) for _ in range(_CALLERS)))
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         sandbox, workspace = house.services.sandbox, home.workspace(house.settings.files.workspace, LOCAL, LOCAL)
-        profile, program = Profile(str(workspace.absolute())), Program(argv=(_TRUE,))
+        profile, program = SandboxProfile(str(workspace.absolute())), Program(argv=(_TRUE,))
         await sandbox.run(profile, program)
         return {
             "sandbox": str(await sandbox.level()),

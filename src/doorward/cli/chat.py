@@ -10,14 +10,14 @@ import sys
 import click
 
 from doorward.cli import report
-from doorward.cli.chat_input import Piped, Prompted, Typed
-from doorward.cli.chat_room import Chat
-from doorward.cli.chat_way import Way
-from doorward.cli.wrapping import columns, indented
-from doorward.home import Home
-from doorward.settings import home_folder
+from doorward.cli.chat_input import LineInput, PipeInput, PromptInput
+from doorward.cli.chat_room import RoomChat
+from doorward.cli.chat_transport import ChatTransport
+from doorward.cli.text_wrap import terminal_width, wrap_indented
+from doorward.config.home import Home
+from doorward.config.settings import find_home_folder
 
-_IN_A_PIPE = 60.0
+_PIPE_SECONDS = 60.0
 """Default seconds to wait for answers when the input is a pipe."""
 
 
@@ -39,37 +39,37 @@ def command(room: str, last: int, seconds: float | None) -> None:
     Works with and without a running server. With piped input, each line is sent as a message, and the chat ends when
     the AIs have answered: echo 'how many rooms are there?' | doorward chat
     """
-    click.get_current_context().exit(asyncio.run(_chat(room, last, seconds)))
+    click.get_current_context().exit(asyncio.run(_run_chat(room, last, seconds)))
 
 
-async def _chat(room: str, last: int, seconds: float | None) -> int:
+async def _run_chat(room: str, last: int, seconds: float | None) -> int:
     """Run the chat and return the exit code. It is 0 at a terminal, where the person saw every failure."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    way = Way(Home(home_folder()), stopping.set)
+    way = ChatTransport(Home(find_home_folder()), stopping.set)
     people = sys.stdin.isatty() and sys.stdout.isatty()
-    chat = Chat(way, room, people=people)
+    chat = RoomChat(way, room, people=people)
     try:
         await chat.begin(last)
-        if way.keeps_the_house:
+        if way.is_embedded:
             alone = "No server is running; Doorward runs in this process while you chat. `doorward up` starts a server."
-            report.note(indented(alone, columns(), 0))
-        typed: Typed = Prompted(room, chat.status, chat.words, chat.typing) if people else Piped()
+            report.print_note(wrap_indented(alone, terminal_width(), 0))
+        typed: LineInput = PromptInput(room, chat.status, chat.completions, chat.send_typing) if people else PipeInput()
         with typed.screen():
-            limit = seconds if typed.people or seconds is not None else _IN_A_PIPE
-            await _until_over(chat, typed, stopping, limit)
+            limit = seconds if typed.people or seconds is not None else _PIPE_SECONDS
+            await _run_until_end(chat, typed, stopping, limit)
         await chat.leave()
     finally:
-        await way.end()
+        await way.close()
     return 0 if people else chat.code
 
 
-async def _until_over(chat: Chat, typed: Typed, stopping: asyncio.Event, seconds: float | None) -> None:
+async def _run_until_end(chat: RoomChat, typed: LineInput, stopping: asyncio.Event, seconds: float | None) -> None:
     working = [
         asyncio.ensure_future(chat.follow(typed.refresh)),
-        asyncio.ensure_future(chat.talk(typed)),
+        asyncio.ensure_future(chat.handle_input(typed)),
         asyncio.ensure_future(stopping.wait()),
     ]
     try:

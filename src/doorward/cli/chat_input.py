@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from doorward.visible import visible
+from doorward.core.escape_invisible import escape_invisible
 
 if TYPE_CHECKING:
     from prompt_toolkit.completion import CompleteEvent, Completion
@@ -22,7 +22,7 @@ _TYPING_EVERY = 3.0
 """Seconds between two typing indicators."""
 
 
-class Typed(Protocol):
+class LineInput(Protocol):
     """A source of input lines."""
 
     people: bool
@@ -38,7 +38,7 @@ class Typed(Protocol):
         """Redraw the status line."""
 
 
-class Piped:
+class PipeInput:
     """Lines from a pipe or a file. A thread reads them, because asyncio cannot wait for regular files."""
 
     people = False
@@ -64,7 +64,7 @@ class Piped:
         pass
 
 
-class Prompted:
+class PromptInput:
     """A prompt on a terminal, with a status line below it."""
 
     people = True
@@ -84,17 +84,17 @@ class Prompted:
         from prompt_toolkit.formatted_text import to_plain_text  # noqa: PLC0415
 
         self._typing = typing
-        self._told = -_TYPING_EVERY
+        self._typing_sent_at = -_TYPING_EVERY
         self._session: PromptSession[str] = PromptSession(
-            f"{visible(room, lines=False)}> ",
+            f"{escape_invisible(room, lines=False)}> ",
             bottom_toolbar=lambda: to_plain_text(status()),
-            completer=completer(words),
+            completer=make_completer(words),
             complete_while_typing=False,
             erase_when_done=True,  # the message comes back from the server and is printed then
             input=given,
             output=drawn,
         )
-        self._session.default_buffer.on_text_changed += self._changed
+        self._session.default_buffer.on_text_changed += self._on_text_changed
 
     def screen(self) -> contextlib.AbstractContextManager[None]:
         from prompt_toolkit.patch_stdout import patch_stdout  # noqa: PLC0415 - as above
@@ -110,14 +110,14 @@ class Prompted:
     def refresh(self) -> None:
         self._session.app.invalidate()
 
-    def _changed(self, buffer: Any) -> None:
+    def _on_text_changed(self, buffer: Any) -> None:
         now = time.monotonic()
-        if buffer.text and not buffer.text.startswith("/") and now - self._told >= _TYPING_EVERY:
-            self._told = now
+        if buffer.text and not buffer.text.startswith("/") and now - self._typing_sent_at >= _TYPING_EVERY:
+            self._typing_sent_at = now
             self._typing()
 
 
-def completer(words: Callable[[], Iterable[str]]) -> Any:
+def make_completer(words: Callable[[], Iterable[str]]) -> Any:
     """Return a completer for the word before the cursor."""
     from prompt_toolkit.completion import Completer, Completion  # noqa: PLC0415 - as above
 

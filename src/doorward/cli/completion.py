@@ -7,8 +7,8 @@ from click.shell_completion import get_completion_class
 
 from doorward.cli import main
 
-_ADDED = "COMPREPLY+=($value)"
-_NO_SPACE = f"{_ADDED}; [[ $value == *= ]] && compopt -o nospace"
+_BASH_APPEND = "COMPREPLY+=($value)"
+_BASH_APPEND_NO_SPACE = f"{_BASH_APPEND}; [[ $value == *= ]] && compopt -o nospace"
 """In bash, a completed `--key=` must not be followed by a space: its value comes next."""
 
 
@@ -26,4 +26,4 @@ def command(shell: str) -> None:
     if kind is None:
         raise click.UsageError(f"No completion script for {shell}; valid: bash, zsh, fish.")
     script = kind(main.cli, {}, "doorward", "_DOORWARD_COMPLETE").source()
-    click.echo(script.replace(_ADDED, _NO_SPACE) if shell == "bash" else script)
+    click.echo(script.replace(_BASH_APPEND, _BASH_APPEND_NO_SPACE) if shell == "bash" else script)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from doorward import strictjson
-from doorward.cli.asking import as_owner, json_option
+from doorward.cli.local_client import json_option, run_as_owner
+from doorward.core import strictjson
 
 
 class JsonText(click.ParamType[Any]):
@@ -39,7 +39,7 @@ def command() -> None:
 @json_option
 def describe(collection: str | None, as_json: bool) -> None:
     """List the collections, or describe the fields of one."""
-    as_owner("data/describe", as_json, collection=collection)
+    run_as_owner("data/describe", as_json, collection=collection)
 
 
 @command.command("list")
@@ -50,7 +50,7 @@ def describe(collection: str | None, as_json: bool) -> None:
 @json_option
 def list_(collection: str, filter_: Any, order_by: str | None, limit: int | None, as_json: bool) -> None:
     """List the records of a collection."""
-    as_owner("data/list", as_json, collection=collection, filter=filter_, orderBy=order_by, limit=limit)
+    run_as_owner("data/list", as_json, collection=collection, filter=filter_, orderBy=order_by, limit=limit)
 
 
 @command.command()
@@ -59,7 +59,7 @@ def list_(collection: str, filter_: Any, order_by: str | None, limit: int | None
 @json_option
 def read(collection: str, id: str, as_json: bool) -> None:
     """Show one record."""
-    as_owner("data/read", as_json, collection=collection, id=id)
+    run_as_owner("data/read", as_json, collection=collection, id=id)
 
 
 @command.command()
@@ -68,7 +68,7 @@ def read(collection: str, id: str, as_json: bool) -> None:
 @json_option
 def count(collection: str, filter_: Any, as_json: bool) -> None:
     """Count the records of a collection."""
-    as_owner("data/count", as_json, collection=collection, filter=filter_)
+    run_as_owner("data/count", as_json, collection=collection, filter=filter_)
 
 
 @command.command()
@@ -77,4 +77,4 @@ def count(collection: str, filter_: Any, as_json: bool) -> None:
 @json_option
 def query(sql: str, database: str | None, as_json: bool) -> None:
     """Run one read-only SELECT statement."""
-    as_owner("data/query", as_json, sql=sql, database=database)
+    run_as_owner("data/query", as_json, sql=sql, database=database)

@@ -10,12 +10,12 @@ from typing import Any
 import click
 import msgspec
 
-from doorward.cli import client, report
-from doorward.cli.asking import as_owner, json_option
-from doorward.cli.live import safe
-from doorward.doors.local import Ask
+from doorward.cli import local_client, report
+from doorward.cli.live_view import escape_output
+from doorward.cli.local_client import json_option, run_as_owner
+from doorward.doors.terminal.messages import TerminalRequest
 
-_BETWEEN_LOOKS = 0.5
+_POLL_SECONDS = 0.5
 """Seconds between two requests for the output of a running execution."""
 
 
@@ -31,11 +31,13 @@ def command() -> None:
 @json_option
 def list_(live: bool, limit: int, after: int | None, as_json: bool) -> None:
     """List executions: queued and running ones first, then ended ones, newest first."""
-    outcome = client.run(Ask(command="execution/list", params={"live": live, "limit": limit, "after": after or 0}))
+    outcome = local_client.run(
+        TerminalRequest(command="execution/list", params={"live": live, "limit": limit, "after": after or 0})
+    )
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
-        shown = {"items": [_on_one_line(item) for item in outcome.result["items"]], "next": outcome.result.get("next")}
+        shown = {"items": [_table_row(item) for item in outcome.result["items"]], "next": outcome.result.get("next")}
         outcome = msgspec.structs.replace(outcome, result=shown)
-    click.get_current_context().exit(report.show(outcome, as_json))
+    click.get_current_context().exit(report.show_outcome(outcome, as_json))
 
 
 @command.command()
@@ -43,7 +45,7 @@ def list_(live: bool, limit: int, after: int | None, as_json: bool) -> None:
 @json_option
 def show(id: str, as_json: bool) -> None:
     """Show an execution's state and how long it has run."""
-    as_owner("execution/status", as_json, execution=id)
+    run_as_owner("execution/status", as_json, execution=id)
 
 
 @command.command()
@@ -51,7 +53,7 @@ def show(id: str, as_json: bool) -> None:
 @json_option
 def cancel(id: str, as_json: bool) -> None:
     """Cancel an execution and every process it started."""
-    as_owner("execution/cancel", as_json, execution=id)
+    run_as_owner("execution/cancel", as_json, execution=id)
 
 
 @command.command()
@@ -67,20 +69,20 @@ def tail(ctx: click.Context, id: str, stream: str | None) -> None:
     page: dict[str, Any] = {"stream": stream, "next": 0}
     while page["next"] is not None:
         asked = {"execution": id, "offset": page["next"], "stream": page["stream"], "length": 25_000}
-        outcome = client.run(Ask(command="execution/output", params=asked))
+        outcome = local_client.run(TerminalRequest(command="execution/output", params=asked))
         if outcome.status != "done":
-            report.complain(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+            report.print_error(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
             ctx.exit(report.EXIT_CODES[outcome.status])
         page = outcome.result
-        click.echo(safe(page["text"]) if sys.stdout.isatty() else page["text"], nl=False)
+        click.echo(escape_output(page["text"]) if sys.stdout.isatty() else page["text"], nl=False)
         if page["running"] and page["next"] >= page["total"]:
-            time.sleep(_BETWEEN_LOOKS)
-    shown = client.run(Ask(command="execution/status", params={"execution": id}))
+            time.sleep(_POLL_SECONDS)
+    shown = local_client.run(TerminalRequest(command="execution/status", params={"execution": id}))
     if shown.status == "done":
-        report.note(f"{shown.result['state']}, {shown.result['seconds']:.1f} s")
+        report.print_note(f"{shown.result['state']}, {shown.result['seconds']:.1f} s")
 
 
-def _on_one_line(item: dict[str, Any]) -> dict[str, Any]:
+def _table_row(item: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that fit on a terminal beside an unbroken id."""
     began = datetime.fromisoformat(item["startedAt"]).astimezone()
     return {

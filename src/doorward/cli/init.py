@@ -9,28 +9,28 @@ import click
 
 from doorward.app import open_house
 from doorward.cli import report
-from doorward.errors import Unusable
-from doorward.home import Home, Lock
-from doorward.settings import home_folder
+from doorward.config.home import Home, HomeLock
+from doorward.config.settings import find_home_folder
+from doorward.core.errors import Unusable
 
 
 @click.command("init")
 @click.option("--workspace", default="", help="Folder for file commands. By default, a folder in the home folder.")
 def command(workspace: str) -> None:
     """Create the home folder (DOORWARD_HOME, or ~/.doorward). Safe to repeat."""
-    home = Home(home_folder())
-    home.make()
-    with Lock(home) as lock:
+    home = Home(find_home_folder())
+    home.create()
+    with HomeLock(home) as lock:
         if not lock.take():
-            raise lock.busy()
+            raise lock.busy_error()
         if workspace:
             _set_workspace(home, workspace)
-        made = asyncio.run(_open(home))
+        made = asyncio.run(_create_home(home))
     if made:
         click.echo("Created the home folder:\n  " + "\n  ".join(made))
     else:
         click.echo(f"The home folder {home.path} already exists; nothing was changed.")
-    report.note("Next: doorward run data/list --collection=rooms")
+    report.print_note("Next: doorward run data/list --collection=rooms")
 
 
 def _set_workspace(home: Home, workspace: str) -> None:
@@ -40,6 +40,6 @@ def _set_workspace(home: Home, workspace: str) -> None:
     home.settings.write_text(f"[files]\nworkspace = {json.dumps(str(folder))}\n")
 
 
-async def _open(home: Home) -> list[str]:
+async def _create_home(home: Home) -> list[str]:
     async with open_house(home) as house:
-        return house.made
+        return house.setup_lines

@@ -13,11 +13,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from doorward.cli import client, report
-from doorward.doors.local import Ask
-from doorward.errors import Unreachable
-from doorward.home import Home
-from doorward.settings import home_folder
+from doorward.cli import local_client, report
+from doorward.config.home import Home
+from doorward.config.settings import find_home_folder
+from doorward.core.errors import Unreachable
+from doorward.doors.terminal.messages import TerminalRequest
 
 _TO_LOAD = 10.0
 """Seconds for the browser to load the redirect page before it is deleted."""
@@ -36,9 +36,9 @@ _PAGE = """\
 def command(opens: bool, as_json: bool) -> None:
     """Print a link that logs one browser in to the console as you. It works once and expires soon."""
     address = _running()
-    outcome = client.run(Ask(command="user/link"))
+    outcome = local_client.run(TerminalRequest(command="user/link"))
     if outcome.status != "done":
-        click.get_current_context().exit(report.show(outcome, as_json))
+        click.get_current_context().exit(report.show_outcome(outcome, as_json))
     link = f"{address}{outcome.result['path']}"
     if as_json:
         told = {"link": link, "expiresAt": outcome.result["expiresAt"]}
@@ -46,17 +46,17 @@ def command(opens: bool, as_json: bool) -> None:
     else:
         click.echo(link)
         if sys.stdout.isatty():
-            report.note(f"It works once, until {outcome.result['expiresAt']}.")
-    if opens and not _opened(link):
-        report.note("No browser could be opened here; open the link yourself.")
+            report.print_note(f"It works once, until {outcome.result['expiresAt']}.")
+    if opens and not _open_in_browser(link):
+        report.print_note("No browser could be opened here; open the link yourself.")
 
 
-def _opened(link: str) -> bool:
+def _open_in_browser(link: str) -> bool:
     """Open the link in a browser, through a temporary page that only the owner can read.
 
     Every user of the machine can read the arguments of a process, so the link must not be one.
     """
-    descriptor, name = tempfile.mkstemp(prefix="login-", suffix=".html", dir=home_folder())
+    descriptor, name = tempfile.mkstemp(prefix="login-", suffix=".html", dir=find_home_folder())
     page = Path(name)
     try:
         with os.fdopen(descriptor, "w") as file:
@@ -71,8 +71,8 @@ def _opened(link: str) -> bool:
 
 def _running() -> str:
     """Return the URL of the running server. Raises without one: a login link needs a server."""
-    home = Home(home_folder())
-    sock = client.connect(home)
+    home = Home(find_home_folder())
+    sock = local_client.connect(home)
     try:
         address = home.address.read_text().strip() if sock is not None else ""
     except OSError:

@@ -45,7 +45,7 @@ Examples:
 """
 
 
-class Lazy(click.Group):
+class LazyGroup(click.Group):
     """A click group that lists its subcommands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -72,7 +72,7 @@ class Lazy(click.Group):
 
 
 @click.group(
-    cls=Lazy,
+    cls=LazyGroup,
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -107,4 +107,4 @@ def _run(arguments: list[str] | None) -> Any:
     except Exception as error:  # noqa: BLE001 - people never see a traceback
         from doorward.cli import report  # noqa: PLC0415 - slow to import, needed for errors only
 
-        return report.unexpected(error)
+        return report.report_exception(error)

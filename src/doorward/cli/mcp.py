@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from doorward.doors.mcp_stdio import hello, streams
-from doorward.doors.mcp_stdio.hello import Hello
-from doorward.doors.mcp_stdio.relay import Relay, note
-from doorward.errors import Unusable
-from doorward.home import Home, Lock
-from doorward.settings import home_folder
+from doorward.config.home import Home, HomeLock
+from doorward.config.settings import find_home_folder
+from doorward.core.errors import Unusable
+from doorward.doors.mcp.stdio import handshake, streams
+from doorward.doors.mcp.stdio.handshake import Hello
+from doorward.doors.mcp.stdio.relay import Relay, print_note
 
 if TYPE_CHECKING:
-    from doorward.cli.hosting import Hosting
+    from doorward.cli.embedded_server import EmbeddedServer
 
 _PATIENCE = 20.0
 """Seconds to wait for another process to release the home folder, or to serve from it."""
-_PAUSE = 0.02
+_POLL_SECONDS = 0.02
 
 
 @click.command("mcp")
@@ -37,7 +37,7 @@ _PAUSE = 0.02
     default=None,
     help="List all tools, or only a few that search for the others. By default, as in the settings.",
 )
-def command(room: str, agent: str, tools: hello.Tools | None) -> None:
+def command(room: str, agent: str, tools: handshake.ToolsOption | None) -> None:
     """Run an MCP server on standard input and output. MCP clients start it; `doorward connect` sets that up.
 
     Several clients, a server (`doorward up`) and other commands can use one home folder at the same time.
@@ -45,66 +45,66 @@ def command(room: str, agent: str, tools: hello.Tools | None) -> None:
     if None in (sys.__stdin__, sys.__stdout__):
         raise Unusable("Standard input or output is closed, and MCP needs both; start this from an MCP client.")
     if os.isatty(0):
-        note("this is meant to be started by an MCP client; `doorward connect` sets one up. Ctrl-D ends it.")
+        print_note("this is meant to be started by an MCP client; `doorward connect` sets one up. Ctrl-D ends it.")
     wanted = Hello(room=room, speak_as=agent, tools=tools or "")
-    asyncio.run(_serve(Home(home_folder()), wanted, *streams.taken()))
+    asyncio.run(_serve(Home(find_home_folder()), wanted, *streams.take_stdio()))
 
 
 async def _serve(home: Home, wanted: Hello, source: int, sink: int) -> None:
     stopping = asyncio.Event()
-    way = Way(home, stopping.set)
-    relay = Relay(streams.Streams(source, sink), wanted, way.reach, stopping)
+    way = McpTransport(home, stopping.set)
+    relay = Relay(streams.StandardStreams(source, sink), wanted, way.open_connection, stopping)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stopping.set)
     try:
         await relay.run()
     finally:
-        await way.end()
+        await way.close()
 
 
-class Way:
+class McpTransport:
     """Connects to the process that serves this home folder, or embeds the server here when there is none."""
 
     def __init__(self, home: Home, stop: Callable[[], None]) -> None:
         self._home = home
         self._stop = stop
-        self._hosting: Hosting | None = None
+        self._embedded: EmbeddedServer | None = None
 
-    async def reach(self, wanted: Hello) -> socket.socket:
+    async def open_connection(self, wanted: Hello) -> socket.socket:
         """Return a connection after the hello. Raises Overloaded when another process holds the lock but is silent."""
-        self._home.make()
-        lock = Lock(self._home)
+        self._home.create()
+        lock = HomeLock(self._home)
         deadline = time.monotonic() + _PATIENCE
         while True:
-            if self._hosting is not None and self._hosting.leaving:
-                await self._hosting.end()
-                self._hosting = None
-            sock = await self._connection(lock)
-            if sock is not None and await self._welcome(sock, wanted):
+            if self._embedded is not None and self._embedded.is_stopping:
+                await self._embedded.stop()
+                self._embedded = None
+            sock = await self._try_connect(lock)
+            if sock is not None and await self._say_hello(sock, wanted):
                 return sock
             if time.monotonic() > deadline:
-                raise lock.busy()
-            await asyncio.sleep(_PAUSE)
+                raise lock.busy_error()
+            await asyncio.sleep(_POLL_SECONDS)
 
-    async def end(self) -> None:
-        if self._hosting is not None:
-            await self._hosting.end()
+    async def close(self) -> None:
+        if self._embedded is not None:
+            await self._embedded.stop()
 
-    async def _connection(self, lock: Lock) -> socket.socket | None:
-        if self._hosting is None:
-            sock = hello.connect(self._home)
+    async def _try_connect(self, lock: HomeLock) -> socket.socket | None:
+        if self._embedded is None:
+            sock = handshake.connect(self._home)
             if sock is not None or not lock.take():
                 return sock
-            from doorward.cli import hosting  # noqa: PLC0415 - slow to import
+            from doorward.cli import embedded_server  # noqa: PLC0415 - slow to import
 
-            self._hosting = hosting.Hosting(self._home, lock, self._stop)
-        return await self._hosting.connection() if self._hosting is not None else None
+            self._embedded = embedded_server.EmbeddedServer(self._home, lock, self._stop)
+        return await self._embedded.open_connection() if self._embedded is not None else None
 
     @staticmethod
-    async def _welcome(sock: socket.socket, wanted: Hello) -> bool:
+    async def _say_hello(sock: socket.socket, wanted: Hello) -> bool:
         try:
-            if await hello.greet(sock, wanted):
+            if await handshake.send_hello(sock, wanted):
                 return True
         except BaseException:
             sock.close()

@@ -2,16 +2,79 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 
-from doorward.cli import client, recipe_shown
-from doorward.cli.asking import as_owner, json_option
-from doorward.cli.live import Live
-from doorward.doors.local import Ask
-from doorward.recipes.recipe import parse
+from doorward.cli import local_client, report
+from doorward.cli.live_view import LiveView
+from doorward.cli.local_client import json_option, run_as_owner
+from doorward.core.escape_invisible import escape_invisible
+from doorward.core.model import Outcome
+from doorward.doors.terminal.messages import TerminalRequest
+from doorward.gate.recipes.recipe import parse_recipe
+
+EXIT_CHANGED = 6
+"""Exit code when a decision would change or cannot be determined. No other outcome has it."""
+
+_DECISION_LABELS = {"allowed": "allowed", "approval": "needs approval", "refused": "refused", "unknown": "unknown"}
+_DECISION_COLOURS = {"allowed": "green", "approval": "yellow", "refused": "red", "unknown": "magenta"}
+
+
+def show_changed_decisions(outcome: Outcome, as_json: bool) -> int:
+    """Print the changed decisions and return the exit code."""
+    if outcome.status != "done" or as_json or not sys.stdout.isatty():
+        code = report.show_outcome(outcome, as_json)
+    else:
+        _print_diff(outcome.result)
+        code = 0
+    flipped = outcome.status == "done" and (outcome.result["flipped"] or outcome.result["untold"])
+    return EXIT_CHANGED if flipped else code
+
+
+def _print_diff(result: dict[str, Any]) -> None:
+    for flip in result["items"]:
+        _print_changed_decision(flip)
+    where = ", ".join(result["rooms"]) or "no room"
+    click.echo(f"{escape_invisible(result['says'])} Checked {where} since {result['since']}.")
+    if result["leftOut"]:
+        told = ", ".join(f"{count} {why}" for why, count in result["leftOut"].items())
+        report.print_note(f"Not checked, because no recipe decided them: {told}.")
+    if result["beyond"]:
+        report.print_note(f"{result['beyond']} more not shown.")
+
+
+def _print_changed_decision(flip: dict[str, Any]) -> None:
+    was, would = (
+        _DECISION_LABELS[flip["was"]],
+        click.style(_DECISION_LABELS[flip["would"]], fg=_DECISION_COLOURS[flip["would"]], bold=True),
+    )
+    command = click.style(escape_invisible(flip["command"]), bold=True)
+    times = "once" if flip["count"] == 1 else f"{flip['count']} times"
+    click.echo(
+        f"{command}  {was} -> {would}  {times}, {_format_callers(flip)}, last {flip['last'][:16].replace('T', ' ')}"
+    )
+    click.echo(f"    rule was        {escape_invisible(flip['before'])}")
+    click.echo(f"    rule would be   {escape_invisible(flip['rule'])}")
+    for one in flip["examples"]:
+        params = " ".join(f"{key}={_format_value(value)}" for key, value in (one["params"] or {}).items())
+        click.echo(click.style(f"    {one['call']}  {escape_invisible(params, lines=False)[:100]}", dim=True))
+    click.echo()
+
+
+def _format_value(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _format_callers(flip: dict[str, Any]) -> str:
+    shown = [escape_invisible(one) for one in flip["callers"][:5]]
+    more = flip["moreCallers"] or len(flip["callers"]) > len(shown)
+    return "by " + ", ".join(shown) + (" and others" if more else "")
+
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -25,7 +88,7 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the recipes, and the errors in invalid recipe files."""
-    as_owner("recipe/list", as_json)
+    run_as_owner("recipe/list", as_json)
 
 
 @command.command()
@@ -33,14 +96,14 @@ def list_(as_json: bool) -> None:
 @json_option
 def show(id: str, as_json: bool) -> None:
     """Show a recipe as it is in force now."""
-    as_owner("recipe/show", as_json, id=id)
+    run_as_owner("recipe/show", as_json, id=id)
 
 
 @command.command()
 @click.argument("file", type=FILE)
 def check(file: Path) -> None:
     """Check a recipe file and show where it is wrong."""
-    recipe = parse(file.read_bytes(), file.name)
+    recipe = parse_recipe(file.read_bytes(), file.name)
     click.echo(f"{file.name} is a valid recipe: {recipe.display_name}.")
 
 
@@ -66,8 +129,8 @@ def diff(file: Path, room: str | None, since: str, until: str | None, examples: 
     given = {"inRoom": room, "since": since, "until": until, "examples": examples}
     text = file.read_bytes().decode(errors="surrogateescape")
     params = {"text": text, **{key: value for key, value in given.items() if value is not None}}
-    outcome = client.follow(Ask(command="recipe/diff", params=params), Live(as_json))
-    click.get_current_context().exit(recipe_shown.flips(outcome, as_json))
+    outcome = local_client.follow(TerminalRequest(command="recipe/diff", params=params), LiveView(as_json))
+    click.get_current_context().exit(show_changed_decisions(outcome, as_json))
 
 
 @command.command()
@@ -75,7 +138,7 @@ def diff(file: Path, room: str | None, since: str, until: str | None, examples: 
 @json_option
 def put(file: Path, as_json: bool) -> None:
     """Check a recipe file and put it in force."""
-    as_owner("recipe/put", as_json, id=file.stem, text=file.read_bytes().decode(errors="surrogateescape"))
+    run_as_owner("recipe/put", as_json, id=file.stem, text=file.read_bytes().decode(errors="surrogateescape"))
 
 
 @command.command()
@@ -83,10 +146,10 @@ def put(file: Path, as_json: bool) -> None:
 @json_option
 def remove(id: str, as_json: bool) -> None:
     """Remove a recipe that governs no room."""
-    as_owner("recipe/remove", as_json, id=id)
+    run_as_owner("recipe/remove", as_json, id=id)
 
 
 @command.command()
 def schema() -> None:
     """Print the JSON Schema of recipes, for editors."""
-    click.echo(files("doorward.recipes").joinpath("recipe.schema.json").read_text())
+    click.echo(files("doorward.gate.recipes").joinpath("recipe.schema.json").read_text())

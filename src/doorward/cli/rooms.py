@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from doorward.cli import client, report
-from doorward.cli.asking import as_owner, json_option
-from doorward.doors.local import Ask
+from doorward.cli import local_client, report
+from doorward.cli.local_client import json_option, run_as_owner
+from doorward.doors.terminal.messages import TerminalRequest
 
 
 @click.group("rooms")
@@ -21,16 +21,16 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the rooms you are in."""
-    outcome = client.run(Ask(command="room/list"))
+    outcome = local_client.run(TerminalRequest(command="room/list"))
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
         rooms = outcome.result["items"]
         titles = any(room["title"] != room["room"] for room in rooms)
-        report.result({"items": [_in_short(room, titles) for room in rooms]})
+        report.show_result({"items": [_table_row(room, titles) for room in rooms]})
         return
-    click.get_current_context().exit(report.show(outcome, as_json))
+    click.get_current_context().exit(report.show_outcome(outcome, as_json))
 
 
-def _in_short(room: dict[str, Any], titles: bool) -> dict[str, Any]:
+def _table_row(room: dict[str, Any], titles: bool) -> dict[str, Any]:
     """Return a room as a table row; `titles` adds the title column."""
     members = [name if role == "member" else f"{name} ({role})" for name, role in room["members"].items()]
     state = "archived" if room["archived"] else "open"
@@ -52,7 +52,7 @@ def _in_short(room: dict[str, Any], titles: bool) -> dict[str, Any]:
 @json_option
 def create(name: str, recipe: str, title: str, topic: str, as_json: bool) -> None:
     """Create a room."""
-    as_owner("room/create", as_json, name=name, recipe=recipe, title=title, topic=topic)
+    run_as_owner("room/create", as_json, name=name, recipe=recipe, title=title, topic=topic)
 
 
 @command.command()
@@ -63,7 +63,7 @@ def create(name: str, recipe: str, title: str, topic: str, as_json: bool) -> Non
 def change(name: str, title: str | None, topic: str | None, as_json: bool) -> None:
     """Change a room's title or topic."""
     given = {key: value for key, value in (("title", title), ("topic", topic)) if value is not None}
-    as_owner("room/change", as_json, name=name, **given)
+    run_as_owner("room/change", as_json, name=name, **given)
 
 
 @command.command()
@@ -71,7 +71,7 @@ def change(name: str, title: str | None, topic: str | None, as_json: bool) -> No
 @json_option
 def direct(member: str, as_json: bool) -> None:
     """Open the direct-message room with another member, creating it if needed."""
-    as_owner("room/direct", as_json, member=member)
+    run_as_owner("room/direct", as_json, member=member)
 
 
 @command.command()
@@ -81,7 +81,7 @@ def direct(member: str, as_json: bool) -> None:
 @json_option
 def search(words: tuple[str, ...], room: str, limit: int, as_json: bool) -> None:
     """Search messages."""
-    as_owner("room/search", as_json, words=" ".join(words), name=room, limit=limit)
+    run_as_owner("room/search", as_json, words=" ".join(words), name=room, limit=limit)
 
 
 @command.command()
@@ -90,7 +90,7 @@ def search(words: tuple[str, ...], room: str, limit: int, as_json: bool) -> None
 @json_option
 def recipe(name: str, recipe: str, as_json: bool) -> None:
     """Change a room's recipe."""
-    as_owner("room/recipe", as_json, name=name, recipe=recipe)
+    run_as_owner("room/recipe", as_json, name=name, recipe=recipe)
 
 
 @command.command()
@@ -103,7 +103,7 @@ def recipe(name: str, recipe: str, as_json: bool) -> None:
 @json_option
 def join(name: str, member: str, role: str, agent: bool, as_json: bool) -> None:
     """Add a member to a room."""
-    as_owner("room/join", as_json, name=name, member=member, role=role, **({"kind": "ai"} if agent else {}))
+    run_as_owner("room/join", as_json, name=name, member=member, role=role, **({"kind": "ai"} if agent else {}))
 
 
 @command.command()
@@ -112,7 +112,7 @@ def join(name: str, member: str, role: str, agent: bool, as_json: bool) -> None:
 @json_option
 def leave(name: str, member: str, as_json: bool) -> None:
     """Remove a member from a room."""
-    as_owner("room/leave", as_json, name=name, member=member)
+    run_as_owner("room/leave", as_json, name=name, member=member)
 
 
 @command.command()
@@ -120,7 +120,7 @@ def leave(name: str, member: str, as_json: bool) -> None:
 @json_option
 def archive(name: str, as_json: bool) -> None:
     """Archive a room. It stays readable, but nothing runs in it."""
-    as_owner("room/archive", as_json, name=name)
+    run_as_owner("room/archive", as_json, name=name)
 
 
 @command.command()
@@ -128,4 +128,4 @@ def archive(name: str, as_json: bool) -> None:
 @json_option
 def reopen(name: str, as_json: bool) -> None:
     """Reopen an archived room."""
-    as_owner("room/reopen", as_json, name=name)
+    run_as_owner("room/reopen", as_json, name=name)

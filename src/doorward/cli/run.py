@@ -1,7 +1,8 @@
-"""`doorward run`: run one governed command."""
+"""Shell completion for `doorward run` and `doorward explain`: commands and their parameters."""
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
 import time
@@ -10,18 +11,62 @@ import click
 import msgspec
 from click.shell_completion import CompletionItem
 
-from doorward.calltext import read_line
-from doorward.cli import client, completing, report, servers_shown
-from doorward.cli.following import STOPPED
-from doorward.cli.live import Live
-from doorward.doors.local import Ask
-from doorward.model import Outcome
+from doorward.cli import local_client, report, servers_view
+from doorward.cli.live_view import LiveView
+from doorward.cli.local_client import EXIT_INTERRUPTED
+from doorward.config.home import Home
+from doorward.config.settings import find_home_folder, load_settings
+from doorward.core.argtext import parse_line
+from doorward.core.command import Command
+from doorward.core.errors import Unusable
+from doorward.core.model import Outcome
+from doorward.doors.terminal.messages import TerminalRequest
+
+
+def complete_command(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete the name of a governed command."""
+    return [CompletionItem(one.name, help=one.summary) for one in _all_commands() if one.name.startswith(incomplete)]
+
+
+def complete_parameter(name: str, incomplete: str) -> list[CompletionItem]:
+    """Complete a parameter of a governed command."""
+    found = next((one for one in _all_commands() if one.name == name), None)
+    properties = found.schema["properties"] if found is not None else {}
+    return [
+        CompletionItem(f"--{key}=", help=spec["description"])
+        for key, spec in properties.items()
+        if f"--{key}=".startswith(incomplete)
+    ]
+
+
+def _all_commands() -> list[Command]:
+    from doorward.commands.families import FAMILIES, load_plugin_families  # noqa: PLC0415 - slow to import, needed for completion only
+
+    families = list(FAMILIES)
+    # A plugin that cannot be loaded is reported when a command runs, not during completion.
+    with contextlib.suppress(Unusable):
+        families += load_plugin_families()
+    return [*(command for family in families for command in family.commands), *_catalogue_commands()]
+
+
+def _catalogue_commands() -> list[Command]:
+    """Return the commands of this home's catalogue. An invalid catalogue is reported elsewhere."""
+    from doorward.commands import programs  # noqa: PLC0415
+    from doorward.commands.catalogue.watched_catalogue import read_catalogue  # noqa: PLC0415
+
+    with contextlib.suppress(Unusable, TypeError):
+        home = Home(find_home_folder())
+        configured = load_settings(home.settings)
+        made, _ = programs.build_commands(read_catalogue(home.path, configured.shell.catalogue), configured)
+        return made
+    return []
+
 
 DEFAULT_ROOM = "general"
 DEFAULT_AGENT = "terminal"
-_VIEWS = {
+_RESULT_VIEWS = {
     name: view
-    for command, view in (("servers", servers_shown.servers), ("tools", servers_shown.tools))
+    for command, view in (("servers", servers_view.show_servers), ("tools", servers_view.show_tools))
     for name in (f"mcp/{command}", f"mcp_{command}")
 }
 _FLAGS = ("--json", "--dry-run", "--wait", "--cache")
@@ -32,7 +77,12 @@ class RunCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         place = next(
-            (n for n, arg in enumerate(args) if "=" not in arg and not arg.startswith("-") and _free(args, n)), None
+            (
+                n
+                for n, arg in enumerate(args)
+                if "=" not in arg and not arg.startswith("-") and _is_not_option_value(args, n)
+            ),
+            None,
         )
         if place is None:
             return super().parse_args(ctx, args)
@@ -45,16 +95,16 @@ class RunCommand(click.Command):
         return super().parse_args(ctx, [*flags, *ours])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        return [*completing.parameters(ctx.params["name"], incomplete), *super().shell_complete(ctx, incomplete)]
+        return [*complete_parameter(ctx.params["name"], incomplete), *super().shell_complete(ctx, incomplete)]
 
 
-def _free(args: list[str], place: int) -> bool:
+def _is_not_option_value(args: list[str], place: int) -> bool:
     """Whether this argument is not the value of the option before it."""
     return place == 0 or args[place - 1] not in ("--room", "--as", "--token", "--ticket")
 
 
 @click.command("run", cls=RunCommand)
-@click.argument("name", metavar="COMMAND [ARGUMENT]...", default="", shell_complete=completing.commands)
+@click.argument("name", metavar="COMMAND [ARGUMENT]...", default="", shell_complete=complete_command)
 @click.option(
     "--room", default=DEFAULT_ROOM, show_default=True, help="Room to act in, under its recipe; empty for none."
 )
@@ -97,11 +147,11 @@ def command(
     """
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
-        name, pairs = read_line(" ".join([name, *given]))
+        name, pairs = parse_line(" ".join([name, *given]))
         given = [f"--{key}" if value is None else f"--{key}={value}" for key, value in pairs]
     if not name and not ticket:
         raise click.UsageError("Name a command, such as data/list, or resume one with --ticket.")
-    ask = Ask(
+    ask = TerminalRequest(
         command=name,
         words=given if name else None,
         room=room,
@@ -111,69 +161,69 @@ def command(
         dry_run=dry_run,
         cache=cache,
     )
-    live = Live(as_json)
-    outcome = client.follow(ask, live)
+    live = LiveView(as_json)
+    outcome = local_client.follow(ask, live)
     if outcome.status == "parked":
-        outcome = _decided(ask, outcome, live, wait, as_json)
-    code = _shown(name, outcome, as_json, live.told)
+        outcome = _resolve_approval(ask, outcome, live, wait, as_json)
+    code = _show_outcome(name, outcome, as_json, live.output_shown)
     if outcome.status == "parked":
-        _say_how_to_go_on(outcome)
-    ctx.exit(STOPPED if live.stopping and outcome.code in ("cancelled", "withdrawn") else code)
+        _print_next_steps(outcome)
+    ctx.exit(EXIT_INTERRUPTED if live.stopping and outcome.code in ("cancelled", "withdrawn") else code)
 
 
-def _shown(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
+def _show_outcome(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
     """Print an outcome. Results too wide for a table use the view of their own subcommand."""
-    view = _VIEWS.get(name)
+    view = _RESULT_VIEWS.get(name)
     if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
-        return report.show(outcome, as_json, told=told)
+        return report.show_outcome(outcome, as_json, told=told)
     view(outcome.result)
     return 0
 
 
-def _decided(ask: Ask, outcome: Outcome, live: Live, wait: bool, as_json: bool) -> Outcome:
+def _resolve_approval(ask: TerminalRequest, outcome: Outcome, live: LiveView, wait: bool, as_json: bool) -> Outcome:
     """At a terminal, ask the person to decide. Otherwise wait for the decision with --wait, or leave it pending."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
     at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if at_terminal and not wait and not ask.token and outcome.result["kind"] != "human":
-        report.note(f"{outcome.message} It would run exactly:")
+        report.print_note(f"{outcome.message} It would run exactly:")
         click.echo(f"  {outcome.result['shown']}")
         _show_difference(outcome.ticket)
         verdict = "approve" if click.confirm("Approve, as yourself?", default=False) else "deny"
-        decided = client.run(Ask(command=f"approval/{verdict}", params={"id": outcome.ticket}))
-        return client.follow(resumed, live) if decided.status == "done" else decided
+        decided = local_client.run(TerminalRequest(command=f"approval/{verdict}", params={"id": outcome.ticket}))
+        return local_client.follow(resumed, live) if decided.status == "done" else decided
     if not wait:
         return outcome
-    report.note(f"Waiting for approval: doorward approvals approve {outcome.ticket}")
-    while _state(outcome.ticket) == "pending":
+    report.print_note(f"Waiting for approval: doorward approvals approve {outcome.ticket}")
+    while _approval_state(outcome.ticket) == "pending":
         time.sleep(1.0)
-    return client.follow(resumed, live)
+    return local_client.follow(resumed, live)
 
 
 def _show_difference(ticket: str) -> None:
     """Print what the call would change, if known. For an MCP tool, only its server's own description is known."""
-    shown = client.run(Ask(command="approval/show", params={"id": ticket}))
+    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
     difference = shown.result.get("difference") if shown.status == "done" else ""
     if difference and shown.result["command"].startswith("mcp/"):
-        report.note("About this tool:")
+        report.print_note("About this tool:")
         width = shutil.get_terminal_size().columns - 1
         for line in difference.splitlines():
             click.echo(click.wrap_text(line, width, initial_indent="  ", subsequent_indent="  "))
     elif difference:
-        report.note("It would change:")
+        report.print_note("It would change:")
         click.echo("\n".join(f"  {line}" for line in difference.rstrip("\n").splitlines()))
 
 
-def _say_how_to_go_on(outcome: Outcome) -> None:
+def _print_next_steps(outcome: Outcome) -> None:
     by_hand = outcome.result["kind"] == "human"
     who = "Another person approves" if by_hand else "A person approves"
-    report.note(
+    report.print_note(
         f"{who} with: doorward approvals approve {outcome.ticket}\n"
         f"Then resume with: doorward run --as={'me' if by_hand else outcome.result['caller']} --ticket={outcome.ticket}"
     )
     if by_hand:
-        report.note("You cannot approve your own request. Outside rooms (--room=), your own access decides.")
+        report.print_note("You cannot approve your own request. Outside rooms (--room=), your own access decides.")
 
 
-def _state(ticket: str) -> str:
-    shown = client.run(Ask(command="approval/show", params={"id": ticket}))
+def _approval_state(ticket: str) -> str:
+    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
     return str(shown.result["state"]) if shown.status == "done" else "gone"

@@ -11,16 +11,16 @@ from typing import Any
 import click
 import msgspec
 
-from doorward.cli import client, report, servers_import, servers_shown
-from doorward.cli.asking import as_owner, json_option
-from doorward.cli.live import Live, safe
-from doorward.doors.local import Ask
-from doorward.errors import leaves
-from doorward.executions.notices import Notice, Output
-from doorward.model import Outcome
+from doorward.cli import local_client, report, servers_import, servers_view
+from doorward.cli.live_view import LiveView, escape_output
+from doorward.cli.local_client import json_option, run_as_owner
+from doorward.core.errors import concrete_errors
+from doorward.core.model import Outcome
+from doorward.doors.terminal.messages import TerminalRequest
+from doorward.gate.executions.notices import Notice, OutputNotice
 
 TIERS = click.Choice(["information", "visual", "code", "application", "system"])
-_NOT_DONE = 1
+_EXIT_NOT_DONE = 1
 
 
 @click.group("servers", invoke_without_command=True)
@@ -28,14 +28,14 @@ _NOT_DONE = 1
 def command(ctx: click.Context) -> None:
     """Manage the MCP servers behind Doorward. Without a subcommand, list them."""
     if ctx.invoked_subcommand is None:
-        _list(as_json=False)
+        _list_servers(as_json=False)
 
 
 @command.command("list")
 @json_option
 def list_(as_json: bool) -> None:
     """List the servers with their state, tools, usage and problems."""
-    _list(as_json)
+    _list_servers(as_json)
 
 
 @command.command()
@@ -69,13 +69,13 @@ def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **optio
 
     Its process can access the system's programs, its own folder, and the paths given with --read and --write.
     """
-    params = _entry(program, **options)
-    outcome = client.run(Ask(command="mcp/add", params={"id": id, **params}, dry_run=dry_run))
+    params = _build_entry(program, **options)
+    outcome = local_client.run(TerminalRequest(command="mcp/add", params={"id": id, **params}, dry_run=dry_run))
     if dry_run:
-        click.get_current_context().exit(report.show(outcome, as_json))
-    code = _changed(outcome, as_json)
+        click.get_current_context().exit(report.show_outcome(outcome, as_json))
+    code = _show_change(outcome, as_json)
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
-        report.note(f"To test it: doorward servers test {id}")
+        report.print_note(f"To test it: doorward servers test {id}")
     click.get_current_context().exit(code)
 
 
@@ -84,7 +84,7 @@ def add(id: str, program: tuple[str, ...], dry_run: bool, as_json: bool, **optio
 @json_option
 def remove(server: str, as_json: bool) -> None:
     """Stop a server and remove it with its tools."""
-    _change("mcp/remove", server, as_json)
+    _run_change("mcp/remove", server, as_json)
 
 
 @command.command()
@@ -92,7 +92,7 @@ def remove(server: str, as_json: bool) -> None:
 @json_option
 def enable(server: str, as_json: bool) -> None:
     """Enable a server."""
-    _change("mcp/enable", server, as_json)
+    _run_change("mcp/enable", server, as_json)
 
 
 @command.command()
@@ -100,7 +100,7 @@ def enable(server: str, as_json: bool) -> None:
 @json_option
 def disable(server: str, as_json: bool) -> None:
     """Disable a server. Its entry stays."""
-    _change("mcp/disable", server, as_json)
+    _run_change("mcp/disable", server, as_json)
 
 
 @command.command()
@@ -108,11 +108,11 @@ def disable(server: str, as_json: bool) -> None:
 @json_option
 def test(server: str, as_json: bool) -> None:
     """Test the connection to a server and show what it offers."""
-    live = Live(as_json)
-    outcome = client.follow(Ask(command="mcp/test", params={"server": server}), live)
-    code = _shown(outcome, as_json, servers_shown.tested)
+    live = LiveView(as_json)
+    outcome = local_client.follow(TerminalRequest(command="mcp/test", params={"server": server}), live)
+    code = _show_outcome(outcome, as_json, servers_view.show_test_result)
     failed = outcome.status == "done" and not outcome.result["ok"]
-    click.get_current_context().exit(_NOT_DONE if failed else code)
+    click.get_current_context().exit(_EXIT_NOT_DONE if failed else code)
 
 
 @command.command()
@@ -124,8 +124,8 @@ def tools(server: str, search: str, as_json: bool) -> None:
 
     Shows the tier, the approval and the warnings of each.
     """
-    outcome = client.run(Ask(command="mcp/tools", params={"server": server, "search": search}))
-    click.get_current_context().exit(_shown(outcome, as_json, servers_shown.tools))
+    outcome = local_client.run(TerminalRequest(command="mcp/tools", params={"server": server, "search": search}))
+    click.get_current_context().exit(_show_outcome(outcome, as_json, servers_view.show_tools))
 
 
 @command.command()
@@ -134,8 +134,8 @@ def tools(server: str, search: str, as_json: bool) -> None:
 @json_option
 def logs(server: str, lines: int, as_json: bool) -> None:
     """Show the log output of a server."""
-    outcome = client.run(Ask(command="mcp/logs", params={"server": server, "lines": lines}))
-    click.get_current_context().exit(_shown(outcome, as_json, servers_shown.logs))
+    outcome = local_client.run(TerminalRequest(command="mcp/logs", params={"server": server, "lines": lines}))
+    click.get_current_context().exit(_show_outcome(outcome, as_json, servers_view.show_logs))
 
 
 @command.command()
@@ -143,7 +143,7 @@ def logs(server: str, lines: int, as_json: bool) -> None:
 @json_option
 def restart(server: str, as_json: bool) -> None:
     """Restart a server."""
-    as_owner("mcp/restart", as_json, server=server)
+    run_as_owner("mcp/restart", as_json, server=server)
 
 
 @command.command("import")
@@ -158,7 +158,7 @@ def import_(ctx: click.Context, file: Path | None, only: tuple[str, ...], yes: b
     FILE is a client's configuration file. Without it, all known clients on this machine are searched. You see what
     would be added and what each server may access, and confirm it. Existing servers are not changed.
     """
-    ctx.exit(servers_import.run(file, only, yes, as_json))
+    ctx.exit(servers_import.run_import(file, only, yes, as_json))
 
 
 @command.command()
@@ -174,22 +174,22 @@ def approve(ctx: click.Context, server: str, tool: str, yes: bool, as_json: bool
     """
     as_json = as_json or not sys.stdout.isatty()
     params = {"server": server, "tool": tool}
-    shown = client.run(Ask(command="mcp/approve", params=params, dry_run=True))
+    shown = local_client.run(TerminalRequest(command="mcp/approve", params=params, dry_run=True))
     if shown.status != "done" or "wouldFail" in shown.result["effect"]:
-        ctx.exit(report.show(_as_refused(shown), as_json))
+        ctx.exit(report.show_outcome(_failure_of_dry_run(shown), as_json))
     effect = shown.result["effect"]
     if not effect["tools"]:
         click.echo(f"No tools of {server} are waiting for approval.", err=True)
-        ctx.exit(report.show(shown, as_json) if as_json else 0)
+        ctx.exit(report.show_outcome(shown, as_json) if as_json else 0)
     if not as_json:
-        servers_shown.waiting(effect)
-    if not yes and not _confirmed("Approve as shown?"):
-        ctx.exit(max(report.show(shown, as_json), _NOT_DONE) if as_json else _NOT_DONE)
-    outcome = client.run(Ask(command="mcp/approve", params={**params, "mark": effect["mark"]}))
+        servers_view.show_pending_tools(effect)
+    if not yes and not _confirm("Approve as shown?"):
+        ctx.exit(max(report.show_outcome(shown, as_json), _EXIT_NOT_DONE) if as_json else _EXIT_NOT_DONE)
+    outcome = local_client.run(TerminalRequest(command="mcp/approve", params={**params, "mark": effect["mark"]}))
     if outcome.status == "done" and not as_json:
-        servers_shown.approved(outcome.result)
+        servers_view.show_approved(outcome.result)
         ctx.exit(0)
-    ctx.exit(report.show(outcome, as_json))
+    ctx.exit(report.show_outcome(outcome, as_json))
 
 
 @command.command()
@@ -200,9 +200,9 @@ def login(server: str, as_json: bool) -> None:
 
     Prints the URL to open in a browser, and waits until the login is complete.
     """
-    live = _Showing(as_json)
-    outcome = client.follow(Ask(command="mcp/login", params={"server": server}), live)
-    click.get_current_context().exit(report.show(outcome, as_json, told=live.told))
+    live = _LoginView(as_json)
+    outcome = local_client.follow(TerminalRequest(command="mcp/login", params={"server": server}), live)
+    click.get_current_context().exit(report.show_outcome(outcome, as_json, told=live.output_shown))
 
 
 @command.command()
@@ -210,7 +210,7 @@ def login(server: str, as_json: bool) -> None:
 @json_option
 def logout(server: str, as_json: bool) -> None:
     """Log out of a server and delete its OAuth tokens."""
-    as_owner("mcp/logout", as_json, server=server)
+    run_as_owner("mcp/logout", as_json, server=server)
 
 
 @command.command()
@@ -219,59 +219,63 @@ def schema() -> None:
     click.echo(files("doorward.upstream").joinpath("mcp-servers.schema.json").read_text(), nl=False)
 
 
-class _Showing(Live):
+class _LoginView(LiveView):
     """Shows output on standard error even with --json, because the person must see the login URL."""
 
-    def notice(self, notice: Notice) -> None:
-        if isinstance(notice, Output):
-            self.rest()
-            click.echo(safe(notice.text), nl=False, err=True)
+    def handle_notice(self, notice: Notice) -> None:
+        if isinstance(notice, OutputNotice):
+            self.end_line()
+            click.echo(escape_output(notice.text), nl=False, err=True)
         else:
-            super().notice(notice)
+            super().handle_notice(notice)
 
 
-def _change(command: str, server: str, as_json: bool) -> None:
-    click.get_current_context().exit(_changed(client.run(Ask(command=command, params={"id": server})), as_json))
+def _run_change(command: str, server: str, as_json: bool) -> None:
+    click.get_current_context().exit(
+        _show_change(local_client.run(TerminalRequest(command=command, params={"id": server})), as_json)
+    )
 
 
-def _changed(outcome: Outcome, as_json: bool) -> int:
+def _show_change(outcome: Outcome, as_json: bool) -> int:
     """Print a change of the servers file and how to undo it."""
     if outcome.status != "done" or as_json or not sys.stdout.isatty():
-        return report.show(outcome, as_json)
-    report.result({key: outcome.result[key] for key in ("id", "now", "file")})
+        return report.show_outcome(outcome, as_json)
+    report.show_result({key: outcome.result[key] for key in ("id", "now", "file")})
     for note in outcome.result["notes"]:
-        click.echo(servers_shown.wrapped("Note:", note))
-    report.note(servers_shown.undoing(outcome) if outcome.result["changed"] else f"execution {outcome.call}")
+        click.echo(servers_view.format_labelled("Note:", note))
+    report.print_note(
+        servers_view.format_undo_hint(outcome) if outcome.result["changed"] else f"execution {outcome.call}"
+    )
     return 0
 
 
-def _list(as_json: bool) -> None:
-    outcome = client.run(Ask(command="mcp/servers"))
-    click.get_current_context().exit(_shown(outcome, as_json, servers_shown.servers))
+def _list_servers(as_json: bool) -> None:
+    outcome = local_client.run(TerminalRequest(command="mcp/servers"))
+    click.get_current_context().exit(_show_outcome(outcome, as_json, servers_view.show_servers))
 
 
-def _shown(outcome: Outcome, as_json: bool, show: Any) -> int:
+def _show_outcome(outcome: Outcome, as_json: bool, show: Any) -> int:
     """Print the result with `show` on a terminal, otherwise the whole outcome as JSON."""
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
         show(outcome.result)
         return 0
-    return report.show(outcome, as_json)
+    return report.show_outcome(outcome, as_json)
 
 
-def _as_refused(outcome: Outcome) -> Outcome:
+def _failure_of_dry_run(outcome: Outcome) -> Outcome:
     """Turn a dry run that would fail into that failure."""
     if outcome.status != "done":
         return outcome
     effect = outcome.result["effect"]
     code, message = effect["code"], effect["wouldFail"]
-    retry = next((one.retry for one in leaves() if one.code == code), outcome.retry)
+    retry = next((one.retry for one in concrete_errors() if one.code == code), outcome.retry)
     text = f"Command failed: {message}"
     return msgspec.structs.replace(
         outcome, status="refused", code=code, message=message, text=text, retry=retry, rule="", result=None
     )
 
 
-def _confirmed(question: str) -> bool:
+def _confirm(question: str) -> bool:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         click.echo("Nothing was done: not a terminal, so you cannot confirm. Add --yes to proceed.", err=True)
         return False
@@ -281,7 +285,7 @@ def _confirmed(question: str) -> bool:
     return False
 
 
-def _entry(program: tuple[str, ...], **options: Any) -> dict[str, Any]:
+def _build_entry(program: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Return the parameters of mcp/add from the command line."""
     if bool(program) == bool(options["url"]):
         raise click.UsageError("Give either a command after `--` or an address with --url.")
@@ -292,11 +296,11 @@ def _entry(program: tuple[str, ...], **options: Any) -> dict[str, Any]:
         "args": list(program[1:]),
         "url": options["url"],
         "name": options["name"],
-        "read": [_absolute(path) for path in options["read"]],
-        "write": [_absolute(path) for path in options["write"]],
+        "read": [_resolve_path(path) for path in options["read"]],
+        "write": [_resolve_path(path) for path in options["write"]],
         "network": options["network"],
-        "env": _pairs("--env", options["env"]),
-        "headers": _pairs("--header", options["header"]),
+        "env": _parse_pairs("--env", options["env"]),
+        "headers": _parse_pairs("--header", options["header"]),
         "auth": {"type": "bearer", "token": options["bearer"]} if options["bearer"] else None,
         "tier": options["tier"],
         "tools": list(options["tools"]),
@@ -307,12 +311,12 @@ def _entry(program: tuple[str, ...], **options: Any) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _absolute(path: str) -> str:
+def _resolve_path(path: str) -> str:
     """Resolve a path against the current folder, because the servers file takes absolute paths only."""
     return path if path.startswith(("~", "$")) else os.path.abspath(path)
 
 
-def _pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:
+def _parse_pairs(option: str, words: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for word in words:
         name, equals, value = word.partition("=")

@@ -11,59 +11,59 @@ from typing import Any
 
 import click
 
-from doorward.cli import client, report
-from doorward.cli.servers_shown import undoing, wrapped
-from doorward.doors.local import Ask
-from doorward.errors import NotFound
-from doorward.upstream.clientfiles import CLIENT_FILES, Machine
-from doorward.upstream.importing import Found, in_file, of_clients
-from doorward.visible import visible
+from doorward.cli import local_client, report
+from doorward.cli.servers_view import format_labelled, format_undo_hint
+from doorward.core.errors import NotFound
+from doorward.core.escape_invisible import escape_invisible
+from doorward.doors.terminal.messages import TerminalRequest
+from doorward.upstream.client_files import CLIENT_CONFIG_FILES, ClientMachine
+from doorward.upstream.client_import import FoundServer, find_in_clients, find_in_file
 
-_NOT_DONE = 1
+_EXIT_NOT_DONE = 1
 _INDENT = 14
 _LIMITS = ("timeoutSeconds", "startSeconds", "pingSeconds", "memoryMb", "processes")
 
 
-def run(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> int:
+def run_import(file: Path | None, only: tuple[str, ...], yes: bool, as_json: bool) -> int:
     """Run the import and return the exit code."""
     as_json = as_json or not sys.stdout.isatty()
-    found = _found(file)
-    params = {"sources": _sources(found), "names": list(only) or sorted({one.name for one in found})}
-    planned = client.run(Ask(command="mcp/import", params=params, dry_run=True))
+    found = _find_servers(file)
+    params = {"sources": _group_by_file(found), "names": list(only) or sorted({one.name for one in found})}
+    planned = local_client.run(TerminalRequest(command="mcp/import", params=params, dry_run=True))
     if planned.status != "done":
-        return report.show(planned, as_json)
+        return report.show_outcome(planned, as_json)
     plan = planned.result.get("effect")
     if not isinstance(plan, dict) or "items" not in plan:
         failed = plan if isinstance(plan, dict) else {"wouldFail": planned.result["reason"], "code": "not_permitted"}
-        report.complain("refused", failed["code"], failed["wouldFail"])
+        report.print_error("refused", failed["code"], failed["wouldFail"])
         return report.EXIT_CODES["refused"]
     if as_json and not (yes and plan["items"]):
         if plan["items"]:
             click.echo("Nothing was written: not a terminal, so you cannot confirm. Add --yes to import.", err=True)
-        return max(report.show(planned, as_json), _NOT_DONE if plan["items"] else 0)
+        return max(report.show_outcome(planned, as_json), _EXIT_NOT_DONE if plan["items"] else 0)
     if not as_json:
-        _show(plan)
+        _show_plan(plan)
     if not plan["items"]:
         click.echo("Nothing to add.")
         return 0
-    if not yes and not _confirmed(len(plan["items"])):
-        return _NOT_DONE
-    outcome = client.run(Ask(command="mcp/import", params=params))
+    if not yes and not _confirm(len(plan["items"])):
+        return _EXIT_NOT_DONE
+    outcome = local_client.run(TerminalRequest(command="mcp/import", params=params))
     if outcome.status != "done" or as_json:
-        return report.show(outcome, as_json)
+        return report.show_outcome(outcome, as_json)
     ids = [one["id"] for one in outcome.result["items"]]
     click.echo(f"Added {', '.join(ids)} to {outcome.result['file']}.")
     click.echo(f"To test one: doorward servers test {ids[0]}")
-    report.note(undoing(outcome))
+    report.print_note(format_undo_hint(outcome))
     return 0
 
 
-def _found(file: Path | None) -> list[Found]:
+def _find_servers(file: Path | None) -> list[FoundServer]:
     if file is not None:
-        return in_file(Path(os.path.abspath(file)), _client_of(file))
-    found, problems = of_clients(Machine.here(), projects=True)
+        return find_in_file(Path(os.path.abspath(file)), _identify_client(file))
+    found, problems = find_in_clients(ClientMachine.current(), projects=True)
     for problem in problems:
-        click.echo(visible(problem), err=True)
+        click.echo(escape_invisible(problem), err=True)
     if not found:
         raise NotFound(
             "No servers were found in the MCP clients on this machine.",
@@ -72,7 +72,7 @@ def _found(file: Path | None) -> list[Found]:
     return found
 
 
-def _sources(found: list[Found]) -> list[dict[str, Any]]:
+def _group_by_file(found: list[FoundServer]) -> list[dict[str, Any]]:
     """Group the servers by file, as mcp/import takes them. A file with one name in two projects appears twice."""
     sources: list[dict[str, Any]] = []
     for one in found:
@@ -84,52 +84,52 @@ def _sources(found: list[Found]) -> list[dict[str, Any]]:
     return sources
 
 
-def _client_of(file: Path) -> str:
+def _identify_client(file: Path) -> str:
     """Return the id of the client that keeps its configuration at this path, or an empty string."""
     here = Path(os.path.abspath(file))
-    machine = Machine.here()
-    for one in CLIENT_FILES:
+    machine = ClientMachine.current()
+    for one in CLIENT_CONFIG_FILES:
         tail = [place.parts[-2:] for place in one.files(machine)]
         if here in one.files(machine) or here.parts[-2:] in tail:
             return one.id
     return ""
 
 
-def _show(plan: dict[str, Any]) -> None:
+def _show_plan(plan: dict[str, Any]) -> None:
     for one in plan["items"]:
         entry = one["entry"]
         start = entry.get("url") or " ".join([entry["command"], *entry.get("args", [])])
-        click.echo(f"{click.style(one['id'], bold=True)}  {visible(start, lines=False)}")
-        _line("from", one["file"])
+        click.echo(f"{click.style(one['id'], bold=True)}  {escape_invisible(start, lines=False)}")
+        _print_field("from", one["file"])
         if "command" in entry:
-            _line("reads", ", ".join(one["reads"]) or "nothing")
-            _line("writes", ", ".join(one["writes"]) or "nothing")
-            _line("network", "yes" if one["network"] else "no")
+            _print_field("reads", ", ".join(one["reads"]) or "nothing")
+            _print_field("writes", ", ".join(one["writes"]) or "nothing")
+            _print_field("network", "yes" if one["network"] else "no")
         for key in ("env", "headers", "auth", "cwd", "tools", "denyTools"):
             if entry.get(key):
-                _line(key, ", ".join(entry[key]) if isinstance(entry[key], list) else str(entry[key]))
+                _print_field(key, ", ".join(entry[key]) if isinstance(entry[key], list) else str(entry[key]))
         if one["variables"]:
-            _line("variables", ", ".join(f"${{{name}}}" for name in one["variables"]))
+            _print_field("variables", ", ".join(f"${{{name}}}" for name in one["variables"]))
         limits = {**entry, **entry.get("sandbox", {})}
         if said := [f"{key} {limits[key]:g}" for key in _LIMITS if key in limits]:
-            _line("limits", ", ".join(said))
+            _print_field("limits", ", ".join(said))
         for text in one["notes"]:
-            _line("note", text, fg="yellow")
+            _print_field("note", text, fg="yellow")
     for one in plan["skipped"]:
-        click.echo(wrapped(visible(one["name"], lines=False), f"not added: {one['why']}"))
+        click.echo(format_labelled(escape_invisible(one["name"], lines=False), f"not added: {one['why']}"))
     if plan["items"]:
         click.echo("Every call of their tools by an agent needs your approval.")
 
 
-def _line(word: str, text: str, **style: Any) -> None:
+def _print_field(word: str, text: str, **style: Any) -> None:
     """Print a label and its text, wrapped beside it."""
     width = max(30, shutil.get_terminal_size().columns - _INDENT)
-    lines = textwrap.wrap(visible(text, lines=False), width, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(escape_invisible(text, lines=False), width, break_on_hyphens=False) or [""]
     head = f"    {word:<{_INDENT - 4}}"
     click.echo(click.style(head, **style) + f"\n{' ' * _INDENT}".join(lines))
 
 
-def _confirmed(count: int) -> bool:
+def _confirm(count: int) -> bool:
     if not sys.stdin.isatty():
         click.echo("Nothing was written: not a terminal, so you cannot confirm. Add --yes to import.", err=True)
         return False

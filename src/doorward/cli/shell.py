@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 
 import click
 
-from doorward.cli.chat_input import Piped
+from doorward.cli.chat_input import PipeInput
 
-_LARGEST = 1_000_000
+_MAX_SCRIPT_BYTES = 1_000_000
 """Maximum bytes of a script."""
 
 
@@ -39,25 +39,25 @@ def command(file: str | None, room: str, session: str, line: str | None) -> None
     """
     if line is not None and file is not None:
         raise click.UsageError("Give either a line with -c or a FILE, not both.")
-    from doorward.cli import shell_talk  # noqa: PLC0415 - slow to import
+    from doorward.cli import shell_loop  # noqa: PLC0415 - slow to import
 
     if line is not None:
-        work = shell_talk.script(room, session, [line])
+        work = shell_loop.run_script(room, session, [line])
     elif file is not None and file != "-":
-        work = shell_talk.script(room, session, _lines(file))
+        work = shell_loop.run_script(room, session, _read_script(file))
     elif file is None and sys.stdin.isatty() and sys.stdout.isatty():
-        work = shell_talk.talk(room, session)
+        work = shell_loop.run_interactive(room, session)
     else:
-        work = shell_talk.script(room, session, _piped())
+        work = shell_loop.run_script(room, session, _read_stdin())
     click.get_current_context().exit(asyncio.run(work))
 
 
-def _lines(file: str) -> list[str]:
+def _read_script(file: str) -> list[str]:
     """Read the lines of a script. A script that is not text is refused, because it would run as something else."""
     with open(file, "rb") as script:
-        whole = script.read(_LARGEST + 1)
-    if len(whole) > _LARGEST:
-        raise click.UsageError(f"The script is too large: at most {_LARGEST:,} bytes; {file} has more.")
+        whole = script.read(_MAX_SCRIPT_BYTES + 1)
+    if len(whole) > _MAX_SCRIPT_BYTES:
+        raise click.UsageError(f"The script is too large: at most {_MAX_SCRIPT_BYTES:,} bytes; {file} has more.")
     try:
         text = whole.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -69,7 +69,7 @@ def _lines(file: str) -> list[str]:
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
-def _piped() -> AsyncIterator[str]:
+def _read_stdin() -> AsyncIterator[str]:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")  # each line is checked when it is read
-    return Piped().lines()
+    return PipeInput().lines()

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from prompt_toolkit.history import History
 
-from doorward import redact
-from doorward.backends.session.secret_values import in_text
-from doorward.errors import BadParams
+from doorward.core import redact
+from doorward.core.errors import BadParams
+from doorward.shell.secret_values import secrets_in_text
 
-FILE = "shell_history"
-_MOST = 5_000
+HISTORY_FILE = "shell_history"
+_MAX_LINES = 5_000
 """Maximum number of lines in the file."""
-_LONGEST = 10_000
+_MAX_LINE_CHARS = 10_000
 """Maximum characters of a stored line."""
 
 
-class Kept(History):
+class FileHistory(History):
     """History in a file with one entry per line; line breaks within an entry are written as `\\n`."""
 
     def __init__(self, file: Path) -> None:
@@ -35,13 +35,13 @@ class Kept(History):
 
     def load_history_strings(self) -> Iterable[str]:
         """Return the stored lines, newest first."""
-        lines = self._lines()
-        if len(lines) > 2 * _MOST:
-            self._write(lines[-_MOST:])
-        return [_read(line) for line in reversed(lines[-_MOST:])]
+        lines = self._read_lines()
+        if len(lines) > 2 * _MAX_LINES:
+            self._replace_lines(lines[-_MAX_LINES:])
+        return [_unescape_line(line) for line in reversed(lines[-_MAX_LINES:])]
 
     def store_string(self, string: str) -> None:
-        if not is_kept(string):
+        if not is_storable(string):
             return
         try:
             descriptor = os.open(
@@ -49,11 +49,11 @@ class Kept(History):
             )
             with open(descriptor, "w", encoding="utf-8", errors="replace") as out:
                 os.fchmod(descriptor, 0o600)
-                out.write(f"{_written(string)}\n")
+                out.write(f"{_escape_line(string)}\n")
         except OSError as error:
             self.problem = f"The history cannot be written: {self._file}: {error.strerror}."
 
-    def _lines(self) -> list[str]:
+    def _read_lines(self) -> list[str]:
         try:
             return self._file.read_text(encoding="utf-8", errors="replace").splitlines()
         except FileNotFoundError:
@@ -62,7 +62,7 @@ class Kept(History):
             self.problem = f"The history cannot be read: {self._file}: {error.strerror}."
             return []
 
-    def _write(self, lines: Sequence[str]) -> None:
+    def _replace_lines(self, lines: Sequence[str]) -> None:
         """Replace the file atomically."""
         partial = self._file.with_suffix(".partial")
         with contextlib.suppress(OSError):
@@ -72,18 +72,23 @@ class Kept(History):
             partial.rename(self._file)
 
 
-def is_kept(line: str) -> bool:
+def is_storable(line: str) -> bool:
     """Whether a line may be stored: it has no secret, does not start with a space, and is not a `!` expansion."""
-    return bool(line.strip()) and not line.startswith((" ", "!")) and len(line) <= _LONGEST and not holds_a_secret(line)
+    return (
+        bool(line.strip())
+        and not line.startswith((" ", "!"))
+        and len(line) <= _MAX_LINE_CHARS
+        and not contains_secret(line)
+    )
 
 
-def holds_a_secret(line: str) -> bool:
+def contains_secret(line: str) -> bool:
     """Whether a line seems to contain a secret: by its format, or by the name of its variable, option or `set`."""
     shown = redact.params({"line": line.split()})["line"]
-    return redact.text(line) != line or shown != line.split() or any(in_text(line))
+    return redact.text(line) != line or shown != line.split() or any(secrets_in_text(line))
 
 
-def called_back(line: str, earlier: Sequence[str], numbered: Mapping[int, str] | None = None) -> str:
+def expand_history(line: str, earlier: Sequence[str], numbered: Mapping[int, str] | None = None) -> str:
     """Expand a line that starts with `!`.
 
     `!` and `!!` are the previous line, `!-2` the one before it, and `!ls` the last one that starts with `ls`; they
@@ -114,9 +119,9 @@ def called_back(line: str, earlier: Sequence[str], numbered: Mapping[int, str] |
     raise BadParams(f"No earlier line starts with {wanted[:80]!r}; `history` lists the lines of this session.")
 
 
-def _written(line: str) -> str:
+def _escape_line(line: str) -> str:
     return line.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "")
 
 
-def _read(line: str) -> str:
+def _unescape_line(line: str) -> str:
     return line.replace("\\\\", "\0").replace("\\n", "\n").replace("\0", "\\")

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from doorward.cli.asking import as_owner, json_option
+from doorward.cli.local_client import json_option, run_as_owner
 
 LEVELS = click.Choice(["read", "edit", "full", "root"])
 KINDS = click.Choice(["human", "ai", "service"])
@@ -21,7 +21,7 @@ def command() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List tokens with their owner and expiry. The tokens themselves are never shown."""
-    as_owner("token/list", as_json)
+    run_as_owner("token/list", as_json)
 
 
 @command.command()
@@ -44,7 +44,7 @@ def create(
     as_json: bool,
 ) -> None:
     """Create a token. It is shown only once."""
-    as_owner(
+    run_as_owner(
         "token/create",
         as_json,
         name=name,
@@ -62,7 +62,7 @@ def create(
 @json_option
 def revoke(id: str, as_json: bool) -> None:
     """Revoke a token at once."""
-    as_owner("token/revoke", as_json, id=id)
+    run_as_owner("token/revoke", as_json, id=id)
 
 
 @command.command()
@@ -71,7 +71,7 @@ def revoke(id: str, as_json: bool) -> None:
 @json_option
 def invite(tenant: str | None, hours: float | None, as_json: bool) -> None:
     """Create a passcode that registers one new tenant. It is shown only once."""
-    as_owner("user/invite", as_json, tenant=tenant, hours=hours)
+    run_as_owner("user/invite", as_json, tenant=tenant, hours=hours)
 
 
 @command.command()
@@ -84,4 +84,4 @@ def password(user: str | None, from_stdin: bool, as_json: bool) -> None:
         text = sys.stdin.readline().rstrip("\n")
     else:
         text = click.prompt("New password", hide_input=True, confirmation_prompt="Repeat password")
-    as_owner("user/password", as_json, password=text, user=user)
+    run_as_owner("user/password", as_json, password=text, user=user)

@@ -16,22 +16,20 @@ import click
 import msgspec
 
 from doorward.app import House, open_house
-from doorward.cli.keeping import kept
-from doorward.doors.collecting import settle
-from doorward.doors.descriptors import make_room
-from doorward.doors.guard import who_is_refused
-from doorward.doors.http import Server
-from doorward.doors.line.door import opened
-from doorward.doors.line.environment import overridden
-from doorward.doors.line.openness import Openness
-from doorward.doors.mcp_stdio.hello import take_over
-from doorward.doors.mcp_stdio.host import Host
-from doorward.doors.ports import listen, near
-from doorward.doors.serve import serve, stop_on_signals
-from doorward.errors import DoorwardError, Overloaded
-from doorward.home import Home, Lock, listen_private
+from doorward.cli.background_tasks import run_background_tasks
+from doorward.config.home import Home, HomeLock, bind_private_socket
+from doorward.config.settings import Settings, find_home_folder, load_settings
+from doorward.core.errors import DoorwardError, Overloaded
+from doorward.doors.http.applications import HttpApplications
+from doorward.doors.http.host_guard import wildcard_host_warning
+from doorward.doors.http.ports import listen, reachable_host
+from doorward.doors.http.server import raise_file_limit, serve, stop_on_signals, tune_garbage_collection
+from doorward.doors.line.door import open_line_door
+from doorward.doors.line.environment import apply_environment
+from doorward.doors.line.tokenless_access import TokenlessAccess
+from doorward.doors.mcp.stdio.handshake import take_over
+from doorward.doors.mcp.stdio.host import StdioHost
 from doorward.rooms.people import LOCAL, OWNER
-from doorward.settings import Settings, home_folder, load
 
 
 @click.command("up")
@@ -39,21 +37,21 @@ from doorward.settings import Settings, home_folder, load
 @click.option("--port", type=click.IntRange(0, 65_535), default=None, help="Port to listen on; 0 for any free port.")
 def command(host: str | None, port: int | None) -> None:
     """Start the Doorward server on this machine. Ctrl-C stops it cleanly."""
-    home = Home(home_folder())
-    home.make()
-    with Lock(home) as lock:
+    home = Home(find_home_folder())
+    home.create()
+    with HomeLock(home) as lock:
         if not take_over(home, lock):
-            raise _held(home, lock)
-        configured = load(home.settings)
+            raise _in_use_error(home, lock)
+        configured = load_settings(home.settings)
         given = {name: value for name, value in (("host", host or None), ("port", port)) if value is not None}
         server = msgspec.structs.replace(configured.server, **given)
-        line = overridden(configured.line, os.environ)
-        asyncio.run(_up(home, msgspec.structs.replace(configured, server=server, line=line)))
+        line = apply_environment(configured.line, os.environ)
+        asyncio.run(_run_server(home, msgspec.structs.replace(configured, server=server, line=line)))
 
 
-def _held(home: Home, lock: Lock) -> Overloaded:
+def _in_use_error(home: Home, lock: HomeLock) -> Overloaded:
     """Return the error for a home folder that is in use, with the URL of its server if one is running."""
-    busy = lock.busy()
+    busy = lock.busy_error()
     with contextlib.suppress(OSError):
         busy.hint = (
             f"Doorward is already running: {home.address.read_text().strip()}. For a login link: doorward login. To "
@@ -62,25 +60,27 @@ def _held(home: Home, lock: Lock) -> Overloaded:
     return busy
 
 
-async def _up(home: Home, settings: Settings) -> None:
+async def _run_server(home: Home, settings: Settings) -> None:
     stopping = asyncio.Event()
     stop_on_signals(stopping)
-    most, scarce = make_room(settings.server.connections)
-    for warning in (scarce, who_is_refused(settings.server)):
+    most, scarce = raise_file_limit(settings.server.connections)
+    for warning in (scarce, wildcard_host_warning(settings.server)):
         if warning:
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
     async with open_house(home, changes=settings, stop=stopping.set) as house:
         with (
-            contextlib.closing(_listening(house)) as public,
-            contextlib.closing(listen_private(home.socket)) as private,
+            contextlib.closing(_open_socket(house)) as public,
+            contextlib.closing(bind_private_socket(home.socket)) as private,
         ):
             try:
-                server = Server(house.gate, house.services)
-                clients = Host(home, house.gate, house.services, server.mcp)
-                async with kept(house), clients, _line_door(house) as also:
-                    host, port = near(public.getsockname()[0]), public.getsockname()[1]
-                    settle()
-                    await serve(server, public, private, stopping, lambda: _welcome(house, host, port, also), most)
+                server = HttpApplications(house.gate, house.services)
+                clients = StdioHost(home, house.gate, house.services, server.mcp)
+                async with run_background_tasks(house), clients, _open_line_door(house) as also:
+                    host, port = reachable_host(public.getsockname()[0]), public.getsockname()[1]
+                    tune_garbage_collection()
+                    await serve(
+                        server, public, private, stopping, lambda: _print_welcome(house, host, port, also), most
+                    )
             finally:
                 home.address.unlink(missing_ok=True)
                 home.socket.unlink(missing_ok=True)
@@ -88,49 +88,49 @@ async def _up(home: Home, settings: Settings) -> None:
         click.echo("Doorward has stopped.")
 
 
-def _listening(house: House) -> socket.socket:
+def _open_socket(house: House) -> socket.socket:
     """Open the listening socket. If that fails, say that the home folder was created nevertheless."""
     try:
         return listen(house.settings.server.host, house.settings.server.port)
     except DoorwardError:
-        if house.made:
+        if house.setup_lines:
             click.echo(f"The home folder was created: {house.home.path}", err=True)
         raise
 
 
 @contextlib.asynccontextmanager
-async def _line_door(house: House) -> AsyncIterator[str]:
+async def _open_line_door(house: House) -> AsyncIterator[str]:
     """Open the line door if the settings enable it, and yield a line about it for the welcome text."""
     line = house.settings.line
     if not line.enabled:
         yield ""
         return
-    async with opened(house.gate, house.services) as (host, port):
+    async with open_line_door(house.gate, house.services) as (host, port):
         if not line.certificate and not ipaddress.ip_address(host).is_loopback:
             warning = f"The line door on {host} is not encrypted: tokens can be read in transit. Set line.certificate."
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
-        if warning := Openness(house.services).warning:
+        if warning := TokenlessAccess(house.services).warning:
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
         yield f"line door listening on {host} port {port}, room {line.room}{', with TLS' if line.certificate else ''}"
 
 
-def _welcome(house: House, host: str, port: int, also: str) -> None:
+def _print_welcome(house: House, host: str, port: int, also: str) -> None:
     where = f"[{host}]" if ":" in host else host
     house.home.address.write_text(f"http://{where}:{port}\n")
     program = "doorward" if shutil.which("doorward") else sys.argv[0]
     home = f"DOORWARD_HOME={shlex.quote(str(house.home.path))}" if os.environ.get("DOORWARD_HOME") else ""
     login = f"{home} {program} login".strip()
-    lines = [*(f"  {line}" for line in house.made), ""] if house.made else []
-    if house.made:
+    lines = [*(f"  {line}" for line in house.setup_lines), ""] if house.setup_lines else []
+    if house.setup_lines:
         lines.insert(0, "Created the home folder:")
     if house.recovered:
         lines.append(f"{house.recovered} calls were interrupted when Doorward last stopped; the ledger lists them.")
-    if _in_a_log():
+    if _is_logged():
         lines += [f"For a login link: {login}", ""]
     else:
         minutes = f"{house.settings.console.link_minutes:.0f}"
         lines += [
-            f"Open this link to log in: {_link(house, f'http://{where}:{port}')}",
+            f"Open this link to log in: {_make_login_link(house, f'http://{where}:{port}')}",
             f"  (it works once, within {minutes} minutes; for another: {login})",
             "",
         ]
@@ -163,7 +163,7 @@ def _welcome(house: House, host: str, port: int, also: str) -> None:
     click.echo("\n".join(lines))
 
 
-def _in_a_log() -> bool:
+def _is_logged() -> bool:
     """Whether a service manager logs our output. Others may read that log, and a login link is for one person.
 
     Some desktop terminals are services themselves and set these variables too, so a terminal is checked first.
@@ -171,6 +171,6 @@ def _in_a_log() -> bool:
     return not sys.stdout.isatty() and any(os.environ.get(name) for name in ("INVOCATION_ID", "JOURNAL_STREAM"))
 
 
-def _link(house: House, address: str) -> str:
+def _make_login_link(house: House, address: str) -> str:
     """Return a login link for the console. The code is in the fragment, which browsers never send."""
-    return f"{address}/console/#login={house.services.browsers.link(LOCAL, OWNER)}"
+    return f"{address}/console/#login={house.services.browsers.create_link(LOCAL, OWNER)}"

@@ -8,26 +8,26 @@
 It imports nothing of the server, so programs that use it start quickly.
 """
 
-from doorward.client.awaiting import AsyncClient
-from doorward.client.blocking import Client
-from doorward.client.operation import AsyncStream, Stream
-from doorward.client.outcome import Happened, Notice, Outcome, Output, Parked, Progress, Started
-from doorward.client.paths import Page
-from doorward.client.thinking import Answer, Doing, ToolCall
+from doorward.client.async_client import AsyncClient
+from doorward.client.descriptors import AsyncStream, Stream
+from doorward.client.encoding import Page
+from doorward.client.keeper import Answer, KeeperStep, ToolCall
+from doorward.client.outcome import Notice, Outcome, Output, Parked, Progress, ServerEvent, Started
+from doorward.client.sync_client import Client
 
 __all__ = [
     "Answer",
     "AsyncClient",
     "AsyncStream",
     "Client",
-    "Doing",
-    "Happened",
+    "KeeperStep",
     "Notice",
     "Outcome",
     "Output",
     "Page",
     "Parked",
     "Progress",
+    "ServerEvent",
     "Started",
     "Stream",
     "ToolCall",

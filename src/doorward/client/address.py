@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from doorward.errors import BadParams, NotAuthenticated
+from doorward.core.errors import BadParams, NotAuthenticated
 
-LOCAL = "http://127.0.0.1:8642"
-URL, TOKEN, ROOM = "DOORWARD_URL", "DOORWARD_TOKEN", "DOORWARD_ROOM"
+DEFAULT_URL = "http://127.0.0.1:8642"
+URL_VARIABLE, TOKEN_VARIABLE, ROOM_VARIABLE = "DOORWARD_URL", "DOORWARD_TOKEN", "DOORWARD_ROOM"
 """Environment variables for what the client is not given."""
 
 
-class Address(msgspec.Struct, frozen=True):
+class ServerAddress(msgspec.Struct, frozen=True):
     """A validated server address."""
 
     url: str
@@ -25,18 +25,18 @@ class Address(msgspec.Struct, frozen=True):
     """Whether the server is on this machine."""
 
 
-def address(url: str | None, *, plain_http: bool) -> Address:
+def resolve_address(url: str | None, *, plain_http: bool) -> ServerAddress:
     """Return the server's address: the given one, else the environment's, else the default on this machine."""
-    text = url or os.environ.get(URL) or LOCAL
-    which = "The server's address" if url or text == LOCAL else f"The server's address in {URL}"
+    text = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+    which = "The server's address" if url or text == DEFAULT_URL else f"The server's address in {URL_VARIABLE}"
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise BadParams(f"{which} is not a URL: {error}; valid: one such as {LOCAL}.") from error
+        raise BadParams(f"{which} is not a URL: {error}; valid: one such as {DEFAULT_URL}.") from error
     if parts.scheme not in ("http", "https") or not host:
         raise BadParams(
-            f"{which} must start with http:// or https:// and name a host, such as {LOCAL}; "
+            f"{which} must start with http:// or https:// and name a host, such as {DEFAULT_URL}; "
             f"given: scheme {parts.scheme!r} and host {host or ''!r}."
         )
     if parts.username is not None or parts.query or parts.fragment:
@@ -51,33 +51,33 @@ def address(url: str | None, *, plain_http: bool) -> Address:
             hint="If you trust the network, pass plain_http=True.",
         )
     origin = (parts.scheme, host, port or (443 if parts.scheme == "https" else 80))
-    return Address(text.rstrip("/"), origin, local)
+    return ServerAddress(text.rstrip("/"), origin, local)
 
 
-def token_for(where: Address, given: str | None) -> str:
+def resolve_token(where: ServerAddress, given: str | None) -> str:
     """Return the token for a server. The environment's token is sent only to the environment's server."""
     token = given
     if token is None:
-        theirs = address(None, plain_http=True)
-        token = os.environ.get(TOKEN, "") if theirs.origin == where.origin else ""
+        theirs = resolve_address(None, plain_http=True)
+        token = os.environ.get(TOKEN_VARIABLE, "") if theirs.origin == where.origin else ""
     token = token.strip()
     if not token.isascii() or not token.isprintable() or " " in token:
         raise BadParams("The token contains invalid characters; valid: the text that doorward token create printed.")
     return token
 
 
-def missing(where: Address) -> NotAuthenticated:
+def missing_token_error(where: ServerAddress) -> NotAuthenticated:
     """Return the error for a missing token."""
     hint = "The owner creates one with: doorward token create NAME --room=ROOM"
-    if os.environ.get(TOKEN) and address(None, plain_http=True).origin != where.origin:
-        hint = f"{TOKEN} is sent only to {os.environ.get(URL) or LOCAL}; set {URL} too, or give token=…"
+    if os.environ.get(TOKEN_VARIABLE) and resolve_address(None, plain_http=True).origin != where.origin:
+        hint = f"{TOKEN_VARIABLE} is sent only to {os.environ.get(URL_VARIABLE) or DEFAULT_URL}; set {URL_VARIABLE} too, or give token=…"
     return NotAuthenticated(
-        f"No token for {where.url}; valid: token=…, {TOKEN} in the environment, or a login.", hint=hint
+        f"No token for {where.url}; valid: token=…, {TOKEN_VARIABLE} in the environment, or a login.", hint=hint
     )
 
 
-def room_for(given: str | None) -> str:
-    return os.environ.get(ROOM, "") if given is None else given
+def resolve_room(given: str | None) -> str:
+    return os.environ.get(ROOM_VARIABLE, "") if given is None else given
 
 
 def _is_local(host: str) -> bool:

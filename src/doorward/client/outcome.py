@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from doorward.errors import DoorwardError, Effect, Retry, leaves
+from doorward.core.errors import DoorwardError, Effect, Retry, concrete_errors
 
-_NO_LIMITS = ("looping", "not_approved")
+_NOT_RATE_LIMITS = ("looping", "not_approved")
 """Refusals with a `retry_after` that are not rate limits."""
 
 
@@ -51,14 +51,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             return None
         if self.parked:
             return Parked(self)
-        error = told(
+        error = error_from_code(
             self.code, self.message, hint=self.hint, retry_after=self.retry_after, rule=self.rule, result=self.result
         )
-        return with_ticket(error, self.ticket) if self.ticket else error
+        return attach_ticket(error, self.ticket) if self.ticket else error
 
-    def limited(self) -> bool:
+    def is_rate_limited(self) -> bool:
         """Whether a rate limit refused it, with a time to retry."""
-        return self.status == "refused" and self.retry_after is not None and self.code not in _NO_LIMITS
+        return self.status == "refused" and self.retry_after is not None and self.code not in _NOT_RATE_LIMITS
 
 
 class Parked(DoorwardError):
@@ -95,7 +95,7 @@ class Progress(msgspec.Struct, frozen=True, tag_field="type", tag="progress"):
 Notice = Started | Output | Progress
 
 
-class Happened(msgspec.Struct, frozen=True):
+class ServerEvent(msgspec.Struct, frozen=True):
     """An event on the server."""
 
     name: str
@@ -105,7 +105,7 @@ class Happened(msgspec.Struct, frozen=True):
     id: str = ""
 
 
-def with_ticket(error: DoorwardError, ticket: str) -> DoorwardError:
+def attach_ticket(error: DoorwardError, ticket: str) -> DoorwardError:
     """Attach the ticket to an error that kept an approved call from running.
 
     Resuming again is safe: an approval is valid for one run, so a call that did run is not run twice.
@@ -117,10 +117,10 @@ def with_ticket(error: DoorwardError, ticket: str) -> DoorwardError:
     return error
 
 
-_KINDS = {kind.code: kind for kind in leaves()}
+_ERRORS_BY_CODE = {kind.code: kind for kind in concrete_errors()}
 
 
-def told(
+def error_from_code(
     code: str,
     message: str,
     *,
@@ -131,5 +131,5 @@ def told(
     result: Any = None,
 ) -> DoorwardError:
     """Rebuild an error from the server's response; an unknown code becomes `otherwise`."""
-    kind = _KINDS.get(code) or _KINDS[otherwise]
+    kind = _ERRORS_BY_CODE.get(code) or _ERRORS_BY_CODE[otherwise]
     return kind(message, hint=hint, retry_after=retry_after, rule=rule, result=result)

@@ -10,15 +10,15 @@ from typing import Any
 import httpx2
 
 from doorward import __version__
-from doorward.client.address import Address
-from doorward.client.eventstream import TooLarge
-from doorward.client.flows import NoAnswer, Reply, Send
+from doorward.client.address import ServerAddress
+from doorward.client.effects import NoResponse, Reply, Send
+from doorward.client.sse import EventTooLarge
 
 _EVENTS = "text/event-stream"
-_CONNECTING = 5.0
+_CONNECT_TIMEOUT = 5.0
 
 
-def options(address: Address, timeout: float) -> dict[str, Any]:
+def http_options(address: ServerAddress, timeout: float) -> dict[str, Any]:
     """Return the HTTP library's options.
 
     Redirects are never followed, so that a token is not sent to another server. Requests to this machine use no proxy,
@@ -28,38 +28,38 @@ def options(address: Address, timeout: float) -> dict[str, Any]:
         "verify": True if address.origin[0] == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         "follow_redirects": False,
         "trust_env": not address.local,
-        "timeout": httpx2.Timeout(timeout, connect=_CONNECTING),
+        "timeout": httpx2.Timeout(timeout, connect=_CONNECT_TIMEOUT),
         "headers": {"User-Agent": f"doorward-client/{__version__}"},
     }
 
 
-def request_of(http: httpx2.Client | httpx2.AsyncClient, address: Address, send: Send) -> httpx2.Request:
+def build_http_request(http: httpx2.Client | httpx2.AsyncClient, address: ServerAddress, send: Send) -> httpx2.Request:
     headers = {"Accept": f"{_EVENTS}, application/json;q=0.5" if send.listen else "application/json", **send.headers}
     if send.body is not None:
         headers["Content-Type"] = "application/json"
     more: dict[str, Any] = {}
     if send.timeout is not None:
-        more["timeout"] = httpx2.Timeout(send.timeout, connect=_CONNECTING)
+        more["timeout"] = httpx2.Timeout(send.timeout, connect=_CONNECT_TIMEOUT)
     return http.build_request(
         send.method,
         address.url + send.path,
-        params={key: _in_query(value) for key, value in send.query.items() if value is not None} or None,
+        params={key: _format_query_value(value) for key, value in send.query.items() if value is not None} or None,
         headers=headers,
         content=send.body,
         **more,
     )
 
 
-def is_stream(response: httpx2.Response) -> bool:
+def is_event_stream(response: httpx2.Response) -> bool:
     return response.status_code == 200 and response.headers.get("content-type", "").startswith(_EVENTS)
 
 
-def reply(response: httpx2.Response) -> Reply:
+def to_reply(response: httpx2.Response) -> Reply:
     return Reply(response.status_code, dict(response.headers), response.content)
 
 
 @contextlib.contextmanager
-def unanswered(*, begun: bool = True) -> Iterator[None]:
+def map_http_errors(*, begun: bool = True) -> Iterator[None]:
     """Map every HTTP library error about a missing response to `NoAnswer`.
 
     `begun` says whether a response has started, which proves that the peer speaks HTTP.
@@ -67,18 +67,18 @@ def unanswered(*, begun: bool = True) -> Iterator[None]:
     try:
         yield
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError) as error:
-        raise NoAnswer(_reason(error), sent=False) from error
+        raise NoResponse(_format_reason(error), sent=False) from error
     except httpx2.TimeoutException as error:
-        raise NoAnswer("it took too long", sent=True, slow=True) from error
-    except (httpx2.RequestError, httpx2.StreamError, TooLarge) as error:
+        raise NoResponse("it took too long", sent=True, slow=True) from error
+    except (httpx2.RequestError, httpx2.StreamError, EventTooLarge) as error:
         mute = not begun and isinstance(error, httpx2.RemoteProtocolError)
-        raise NoAnswer(_reason(error), sent=True, mute=mute) from error
+        raise NoResponse(_format_reason(error), sent=True, mute=mute) from error
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     """Return the library's message without its full stop, for use inside a sentence."""
     return str(error).strip().rstrip(".") or type(error).__name__
 
 
-def _in_query(value: Any) -> str:
+def _format_query_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,15 +9,15 @@ import os
 
 import msgspec
 
-from doorward.approvals.approvals import Approval, Approvals
-from doorward.command import Foreseen
-from doorward.errors import NotApproved
+from doorward.config.settings import Settings
+from doorward.core.command import EffectPreview
+from doorward.core.errors import NotApproved
+from doorward.core.model import KEEPER, Admitted, ApprovalTerms, Call, Caller, Request
+from doorward.gate.approvals import Approval, Approvals
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.executor import Executor
+from doorward.gate.recipes.policy import Policy
 from doorward.gate.slots import NestedPlace, Place
-from doorward.model import KEEPER, Admitted, ApprovalTerms, Call, Caller, Request
-from doorward.recipes.policy import Policy
-from doorward.settings import Settings
 from doorward.store.sqlite import Statement
 
 
@@ -60,10 +60,10 @@ class Approver:
 
     async def park(self, admitted: Admitted, place: Place | NestedPlace, terms: ApprovalTerms) -> Parked:
         """Make the approval request, with a preview of the call's effect where the command can give one."""
-        preview: Foreseen | None = None
+        preview: EffectPreview | None = None
         if self._settings.foresee:
-            if not place.taken_at_once():
-                await place.turn()
+            if not place.try_take():
+                await place.wait()
             limited = msgspec.structs.replace(admitted, timeout=min(admitted.timeout, self._settings.foresee_seconds))
             preview = await self._executor.preview_for_approval(limited)
         call = admitted.call
@@ -78,7 +78,7 @@ class Approver:
                 "The recipe now requires other approvers, or more of them, than approved this.",
                 hint="Run the call again without the ticket.",
             )
-        return SettledApproval(ticket.id, effect, self._approvals.spend(ticket, _binding(call), call.id))
+        return SettledApproval(ticket.id, effect, self._approvals.use(ticket, _binding(call), call.id))
 
 
 def _binding(call: Call) -> str:

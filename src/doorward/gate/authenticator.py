@@ -6,19 +6,21 @@ import re
 
 import msgspec
 
-from doorward.errors import BadParams, NotAuthenticated
-from doorward.model import KEEPER, Caller, Credential
-from doorward.personas.book import Personas
-from doorward.rooms.browsers import Browsers
+from doorward.core.errors import BadParams, NotAuthenticated
+from doorward.core.model import KEEPER, Caller, Credential
+from doorward.rooms.accounts.browser_sessions import BrowserSessions
+from doorward.rooms.accounts.tokens import ApiTokens
 from doorward.rooms.people import LOCAL, OWNER, People
+from doorward.rooms.personas.book import PersonaBook
 from doorward.rooms.rooms import Rooms
-from doorward.rooms.tokens import Tokens
 
 _AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
 
 class Authenticator:
-    def __init__(self, people: People, tokens: Tokens, browsers: Browsers, personas: Personas, rooms: Rooms) -> None:
+    def __init__(
+        self, people: People, tokens: ApiTokens, browsers: BrowserSessions, personas: PersonaBook, rooms: Rooms
+    ) -> None:
         self._people = people
         self._rooms = rooms
         self._tokens = tokens
@@ -38,7 +40,7 @@ class Authenticator:
         if credential.token:
             if credential.speak_as:
                 raise BadParams("A token already names its agent. Leave out the agent's name.")
-            return self._tokens.caller(credential.token)
+            return self._tokens.authenticate(credential.token)
         if credential.browser:
             return self._browsers.caller(credential.browser, credential.proof)
         if not credential.owner:
@@ -71,7 +73,7 @@ class Authenticator:
             caller,
             access=min(caller.access, asker.access),
             on_behalf_of=asker.id,
-            rooms=self._rooms.open_to_all_in(LOCAL, credential.room),
+            rooms=self._rooms.rooms_with_same_people(LOCAL, credential.room),
         )
 
     def _named_agent(self, credential: Credential, owner: Caller) -> Caller:

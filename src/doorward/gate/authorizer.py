@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from doorward.command import Command
-from doorward.errors import NotPermitted
-from doorward.facts import Tier
-from doorward.model import ApprovalTerms, Call, Caller, Ruling
-from doorward.recipes.book import RecipeBook
-from doorward.recipes.policy import Policy, not_to_be_taken_back, terms
-from doorward.registry import Registry
+from doorward.core.classification import Tier
+from doorward.core.command import Command
+from doorward.core.errors import NotPermitted
+from doorward.core.model import ApprovalTerms, Call, Caller, Ruling
+from doorward.core.registry import Registry
+from doorward.gate.recipes.book import RecipeBook
+from doorward.gate.recipes.policy import Policy, find_approval_terms, is_irreversible
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
@@ -34,7 +34,7 @@ class Authorizer:
 
     def would_rule(self, caller: Caller, command: Command, policy: Policy) -> Ruling:
         """The ruling for a member of a room under this policy. For previews of recipes; the gate never uses it."""
-        return self._anywhere(caller, command) or policy.rule(command)
+        return self._anywhere(caller, command) or policy.rule_on(command)
 
     def _rule(self, caller: Caller, room: str, command: Command, policy: Policy | None) -> Ruling:
         denied = self._anywhere(caller, command)
@@ -42,7 +42,7 @@ class Authorizer:
             return denied
         if not room:
             return self._outside_rooms(caller, command)
-        barred = self.barred(caller, room)
+        barred = self.room_denial(caller, room)
         if barred is not None:
             return barred
         if policy is None:
@@ -50,14 +50,14 @@ class Authorizer:
                 f"room {room}: its recipe is missing",
                 f"The recipe of room {room!r} is missing, so nothing is allowed in the room.",
             )
-        return policy.rule(command)
+        return policy.rule_on(command)
 
     @staticmethod
     def _anywhere(caller: Caller, command: Command) -> Ruling | None:
         """The denial that applies in every room and under every recipe, or None."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
-            return _denied("house: only people", f"Only a person may run {command.name}. You are {caller.as_whom}.")
+            return _denied("house: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
         if facts.thinks and (caller.keeper or caller.persona):
             reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
             return _denied("house: personas and the keeper do not ask the keeper", reason)
@@ -75,12 +75,12 @@ class Authorizer:
             )
         return None
 
-    def might(self, caller: Caller, room: str, name: str, tier: Tier) -> bool:
+    def might_run(self, caller: Caller, room: str, name: str, tier: Tier) -> bool:
         """Whether room and recipe would let this caller run a command of that name and tier."""
         if not room:
             return _acts_anywhere(caller)
         policy = self.policy(caller, room)
-        return self.barred(caller, room) is None and policy is not None and policy.names(name, tier)
+        return self.room_denial(caller, room) is None and policy is not None and policy.allows_name(name, tier)
 
     def offered(self, caller: Caller, room: str) -> list[Command]:
         """Exactly the commands that `rule` allows."""
@@ -98,7 +98,7 @@ class Authorizer:
             narrowed = policy.check_params(call.command, call.params)
             ruling = ruling if narrowed.allowed else narrowed
         if not ruling.allowed:
-            reason = self.with_rooms(call.caller, ruling) if ruling.rule == _NO_SUCH_ROOM else ruling.reason
+            reason = self.list_rooms_in_reason(call.caller, ruling) if ruling.rule == _NO_SUCH_ROOM else ruling.reason
             raise NotPermitted(reason, rule=ruling.rule, hint=self._why(call))
         return ruling, policy
 
@@ -108,26 +108,26 @@ class Authorizer:
         The keeper needs a person's approval for everything that cannot be undone. Outside rooms there are no owners and
         admins to decide, so the person it acts for decides.
         """
-        asked = terms(policy, command, caller.kind)
+        asked = find_approval_terms(policy, command, caller.kind)
         if not caller.keeper:
             return asked
-        if asked is None and not_to_be_taken_back(command):
+        if asked is None and is_irreversible(command):
             asked = ApprovalTerms(timeout_seconds=self._patience, rule=_KEEPER_ASKS)
         if asked is not None and policy is None:
             return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=_KEEPER_ASKS)
         return asked
 
-    def ruled(self, caller: Caller, room: str, command: Command) -> Ruling:
+    def explain_rule(self, caller: Caller, room: str, command: Command) -> Ruling:
         """The ruling for people to read: for an unknown room it lists the rooms that exist."""
         ruling = self.rule(caller, room, command)
         if ruling.rule != _NO_SUCH_ROOM:
             return ruling
-        return _denied(ruling.rule, self.with_rooms(caller, ruling))
+        return _denied(ruling.rule, self.list_rooms_in_reason(caller, ruling))
 
-    def with_rooms(self, caller: Caller, barred: Ruling) -> str:
+    def list_rooms_in_reason(self, caller: Caller, barred: Ruling) -> str:
         """Why a room is closed to a caller, and which rooms are open. `rule` runs too often to list them."""
-        seen = (one.id for one in self._rooms.of(caller.tenant) if one.seen_by(caller))
-        names = sorted(room for room in seen if self.barred(caller, room) is None)
+        seen = (one.id for one in self._rooms.of_tenant(caller.tenant) if one.is_visible_to(caller))
+        names = sorted(room for room in seen if self.room_denial(caller, room) is None)
         more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         return f"{barred.reason} Your rooms: {', '.join(names[:_MOST_NAMED]) or 'none'}{more}."
 
@@ -135,14 +135,14 @@ class Authorizer:
         found = self._rooms.get(caller.tenant, room)
         return self._recipes.policy(found.recipe) if found is not None else None
 
-    def barred(self, caller: Caller, room: str) -> Ruling | None:
+    def room_denial(self, caller: Caller, room: str) -> Ruling | None:
         """The denial when the room itself is closed to this caller, or None."""
         found = self._rooms.get(caller.tenant, room)
-        if found is None or not caller.reaches(room):
+        if found is None or not caller.covers_room(room):
             return _denied(_NO_SUCH_ROOM, f"You have no room {room[:80]!r}.")
         if found.archived:
             return _denied(f"room {room}: archived", f"The room {room!r} is archived. Nothing runs in it.")
-        if found.member(caller) is None or (caller.persona and caller.id not in found.members):
+        if found.membership_of(caller) is None or (caller.persona and caller.id not in found.members):
             return _denied(
                 f"room {room}: members only",
                 f"You are not a member of room {room!r}. Its owner can add you.",
@@ -156,9 +156,9 @@ class Authorizer:
 
     def require_room(self, caller: Caller, room: str) -> None:
         """Refuse a room that is closed to this caller, with the sentence that any call there would get."""
-        barred = self.barred(caller, room)
+        barred = self.room_denial(caller, room)
         if barred is not None:
-            raise NotPermitted(self.with_rooms(caller, barred), rule=barred.rule)
+            raise NotPermitted(self.list_rooms_in_reason(caller, barred), rule=barred.rule)
 
     @staticmethod
     def _outside_rooms(caller: Caller, command: Command) -> Ruling:
@@ -175,7 +175,7 @@ class Authorizer:
 
 def _acts_anywhere(caller: Caller) -> bool:
     """Whether the caller may act outside rooms: people, and the keeper on behalf of a person."""
-    return caller.personal and caller.rooms is None
+    return caller.acts_as_person and caller.rooms is None
 
 
 def _denied(rule: str, reason: str) -> Ruling:

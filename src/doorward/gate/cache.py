@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from doorward.clock import Clock
-from doorward.facts import Safety
-from doorward.model import Call
+from doorward.core.classification import Safety
+from doorward.core.clock import Clock
+from doorward.core.model import Call
 
 SECONDS = 60.0
 _MOST_KEPT = 512

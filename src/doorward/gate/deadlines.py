@@ -9,8 +9,8 @@ import asyncio
 from types import TracebackType
 from typing import Any
 
-from doorward.model import Call
-from doorward.recipes.policy import Policy
+from doorward.core.model import Call
+from doorward.gate.recipes.policy import Policy
 
 
 class Deadlines:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from doorward.approvals.approvals import DECIDERS
-from doorward.command import Command, Undo
-from doorward.errors import NotPermitted
+from doorward.core.command import Command, Undo
+from doorward.core.errors import NotPermitted
+from doorward.core.model import Admitted, ApprovalTerms, Call, Caller, Outcome, Request, Ruling
 from doorward.gate import outcomes
+from doorward.gate.approvals import DEFAULT_APPROVERS
 from doorward.gate.approver import Approver
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.deadlines import timeout_for
 from doorward.gate.executor import Executor
+from doorward.gate.recipes.policy import PolicyLimits
 from doorward.gate.recorder import Recorder
 from doorward.gate.throttle import Throttle
-from doorward.model import Admitted, ApprovalTerms, Call, Caller, Outcome, Request, Ruling
-from doorward.recipes.policy import Limits
 
 
 class DryRun:
@@ -51,7 +51,7 @@ class DryRun:
 
     def explain(self, caller: Caller, room: str, command: Command) -> dict[str, Any]:
         """The decision about a command, whatever its parameters."""
-        ruling = self._authorizer.ruled(caller, room, command)
+        ruling = self._authorizer.explain_rule(caller, room, command)
         policy = self._authorizer.policy(caller, room) if room else None
         terms = self._authorizer.terms(caller, policy, command)
         shown = _decision(command, ruling, terms)
@@ -103,12 +103,12 @@ def _decision(command: Command, ruling: Ruling, terms: ApprovalTerms | None) -> 
 def _approval(terms: ApprovalTerms) -> dict[str, Any]:
     return {
         "timeoutSeconds": terms.timeout_seconds,
-        "approvers": list(terms.approvers or DECIDERS),
+        "approvers": list(terms.approvers or DEFAULT_APPROVERS),
         "quorum": terms.quorum,
     }
 
 
-def _limits(limits: Limits) -> dict[str, Any]:
+def _limits(limits: PolicyLimits) -> dict[str, Any]:
     """The limits under their names in a recipe, without those that are not set."""
     named = {
         "maxCommandsPerResponse": limits.per_response,

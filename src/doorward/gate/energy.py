@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from doorward.clock import Clock
-from doorward.errors import OutOfEnergy
-from doorward.model import Call, Caller
-from doorward.settings import Settings
+from doorward.config.settings import Settings
+from doorward.core.clock import Clock
+from doorward.core.errors import OutOfEnergy
+from doorward.core.model import Call, Caller
 from doorward.store import energy as sql
 from doorward.store.sqlite import Statement, Store
 
@@ -37,16 +37,16 @@ class Energy:
 
     def level(self, caller: Caller) -> float:
         """The current level of the pool, recovery included."""
-        pool = self._pools.get((caller.tenant, caller.whose))
+        pool = self._pools.get((caller.tenant, caller.principal))
         if pool is None:
-            own, _ = self._own(caller.tenant, caller.whose)
+            own, _ = self._own(caller.tenant, caller.principal)
             return self._settings.start if own is None else min(self._settings.ceiling, own)
         gained = max(0.0, self._clock.now() - pool.at) * self._rate(caller)
         return min(self._settings.ceiling, pool.level + gained)
 
     def _rate(self, caller: Caller) -> float:
         """The recovery per second."""
-        _, own = self._own(caller.tenant, caller.whose)
+        _, own = self._own(caller.tenant, caller.principal)
         return self._settings.recovery_per_second if own is None else own
 
     def describe(self, caller: Caller) -> dict[str, Any] | None:
@@ -66,7 +66,7 @@ class Energy:
             wait = (-level + 0.001) / rate if rate else None
             when = f"; it recovers above 0 in {wait:.1f} s" if wait is not None else ""
             raise OutOfEnergy(
-                f"{call.caller.whose} has no energy left: the level is {level:.1f} and must be above 0{when}.",
+                f"{call.caller.principal} has no energy left: the level is {level:.1f} and must be above 0{when}.",
                 retry_after=wait,
                 rule="house: energy",
             )
@@ -84,11 +84,11 @@ class Energy:
         spent = 0.0 if seconds is None else seconds * self._settings.per_second
         caller = call.caller
         pool = self._put(caller, self.level(caller) + reservation.amount - spent)
-        return spent, [sql.put_pool(caller.tenant, caller.whose, pool.level, pool.at)]
+        return spent, [sql.put_pool(caller.tenant, caller.principal, pool.level, pool.at)]
 
     def _put(self, caller: Caller, level: float) -> _Pool:
         level = max(self._settings.floor, min(self._settings.ceiling, level))
-        pool = self._pools[caller.tenant, caller.whose] = _Pool(level, self._clock.now())
+        pool = self._pools[caller.tenant, caller.principal] = _Pool(level, self._clock.now())
         return pool
 
 

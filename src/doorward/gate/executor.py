@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from doorward.command import Foreseen, as_builtins
-from doorward.errors import Broken, Cancelled, DoorwardError, TimedOut
-from doorward.executions.execution import Execution, State, Unanswered
+from doorward.core.command import EffectPreview, to_builtins
+from doorward.core.errors import Broken, Cancelled, DoorwardError, TimedOut
+from doorward.core.logs import SECRETS
+from doorward.core.model import Admitted, Permit
 from doorward.gate.deadlines import Deadlines, TimeLimit
-from doorward.logs import SECRETS
-from doorward.model import Admitted, Permit
+from doorward.gate.executions.execution import Execution, ExecutionState, OpenQuestion
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Ending(msgspec.Struct, frozen=True):
     """Whether the call, or the task that ran it, was cancelled."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> ExecutionState:
         """The final state of the execution."""
         if self.error is None:
             return "completed"
@@ -56,8 +56,8 @@ class Executor:
         if ending.cancelled and execution.cancelled_by:
             by = Cancelled(f"{call.command.name} was cancelled by {execution.cancelled_by}.")
             return Ending(error=by, cancelled=True)
-        if execution.unanswered is not None and isinstance(ending.error, TimedOut):
-            return Ending(error=_question_expired(permit, execution.unanswered))
+        if execution.open_question is not None and isinstance(ending.error, TimedOut):
+            return Ending(error=_question_expired(permit, execution.open_question))
         return ending
 
     async def preview(self, admitted: Admitted) -> Ending:
@@ -68,25 +68,25 @@ class Executor:
         arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
         return await self._within_time(admitted, call.command.effect(self._context_for(admitted, None), **arguments))
 
-    async def preview_for_approval(self, admitted: Admitted) -> Foreseen | None:
+    async def preview_for_approval(self, admitted: Admitted) -> EffectPreview | None:
         """Preview the effect of a call for its approvers. Changes nothing. None when the effect cannot be known."""
         call = admitted.call
-        if call.command.foresee is None:
+        if call.command.preview is None:
             return None
         arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
-        work = call.command.foresee(self._context_for(admitted, None), **arguments)
+        work = call.command.preview(self._context_for(admitted, None), **arguments)
         ending = await self._within_time(admitted, work, lambda foreseen: foreseen)
         if ending.cancelled:
             raise asyncio.CancelledError
         if ending.error is not None:
-            return Foreseen(None, f"The effect could not be previewed: {ending.error.message}")
-        return msgspec.convert(ending.result, Foreseen | None)
+            return EffectPreview(None, f"The effect could not be previewed: {ending.error.message}")
+        return msgspec.convert(ending.result, EffectPreview | None)
 
     async def _within_time(
         self,
         admitted: Admitted,
         work: Awaitable[Any],
-        shape: Callable[[Any], Any] = as_builtins,
+        shape: Callable[[Any], Any] = to_builtins,
         task: asyncio.Task[Any] | None = None,
     ) -> Ending:
         call = admitted.call
@@ -115,7 +115,7 @@ class Executor:
             )
 
 
-def _question_expired(permit: Permit, question: Unanswered) -> TimedOut:
+def _question_expired(permit: Permit, question: OpenQuestion) -> TimedOut:
     seconds = min(permit.timeout, question.seconds)
     return TimedOut(
         f"{permit.call.command.name} was stopped at its time limit of {seconds:g} s while the server"

@@ -10,20 +10,22 @@ import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from doorward.approvals.approvals import Approvals
-from doorward.clock import Clock
-from doorward.command import Command
-from doorward.errors import BadParams, Conflict, Refused, Withdrawn
-from doorward.events import Bus
-from doorward.executions.executions import Executions
-from doorward.executions.notices import Watch
+from doorward.config.settings import Settings
+from doorward.core.clock import Clock
+from doorward.core.command import Command
+from doorward.core.errors import BadParams, Conflict, Refused, Withdrawn
+from doorward.core.events import Bus
+from doorward.core.model import Admitted, Call, Caller, Credential, Outcome, Request
 from doorward.gate import placeholder_guard
+from doorward.gate.approvals import Approvals
 from doorward.gate.approver import Approver, Parked
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.deadlines import timeout_for
 from doorward.gate.dry_run import DryRun
 from doorward.gate.energy import Energy
+from doorward.gate.executions.notices import Watcher
+from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.executor import ContextFor, Executor
 from doorward.gate.nested_calls import NestedCalls, nested_request
 from doorward.gate.progress import Progress
@@ -35,8 +37,6 @@ from doorward.gate.run import Run
 from doorward.gate.runner import Runner
 from doorward.gate.slots import NestedPlace, Slots
 from doorward.gate.throttle import Throttle
-from doorward.model import Admitted, Call, Caller, Credential, Outcome, Request
-from doorward.settings import Settings
 
 
 class Gate:
@@ -50,7 +50,7 @@ class Gate:
         slots: Slots,
         energy: Energy,
         approvals: Approvals,
-        executions: Executions,
+        executions: ExecutionRegistry,
         recorder: Recorder,
         events: Bus,
         clock: Clock,
@@ -72,14 +72,14 @@ class Gate:
         self._refusals = Refusals(recorder, publisher, resolver)
         self._dry_run = DryRun(authorizer, throttle, self._approver, recorder, executor)
 
-    def handle(self, request: Request, watch: Watch | None = None) -> Coroutine[Any, Any, Outcome]:
+    def handle(self, request: Request, watch: Watcher | None = None) -> Coroutine[Any, Any, Outcome]:
         """Pass one request through the gate. It always ends in an Outcome. `watch` receives its notices."""
         return self._answer(Progress(request, watch))
 
     async def within(self, call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
         """Run a call inside another: by its caller (or its keeper), in its room and place, through every other step."""
         parent = self._executions.get(call.id)
-        if parent is None or parent.ended:
+        if parent is None or parent.has_ended:
             raise Conflict(f"{call.command.name} is not running, so nothing can run inside it.")
         parent.made_calls = True
         outcome = await self._answer(Progress(nested_request(call, command, params, ticket), parent=parent))
@@ -135,11 +135,11 @@ class Gate:
     async def explain(self, request: Request) -> dict[str, Any]:
         """Explain what would be decided about a command, and why. Writes nothing and reveals no data."""
         caller = self.caller(request.credential)
-        return self._dry_run.explain(caller, caller.acts_in(request.room), self._resolver.command(caller, request))
+        return self._dry_run.explain(caller, caller.resolve_room(request.room), self._resolver.command(caller, request))
 
     def offered(self, caller: Caller, room: str) -> list[Command]:
         """List exactly the commands that this caller may run in this room."""
-        return self._authorizer.offered(caller, caller.acts_in(room))
+        return self._authorizer.offered(caller, caller.resolve_room(room))
 
     def enter(self, caller: Caller, room: str) -> None:
         """Refuse a room that is closed to this caller, and name the open ones."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from doorward.errors import NotAuthenticated
-from doorward.executions.execution import Execution
-from doorward.executions.executions import Executions
+from doorward.core.errors import NotAuthenticated
+from doorward.core.model import Call, Caller, Credential, Request
 from doorward.gate.authenticator import Authenticator
+from doorward.gate.executions.execution import Execution
+from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.progress import Progress
 from doorward.gate.throttle import Throttle
-from doorward.model import Call, Caller, Credential, Request
 
 
 class NestedCalls:
@@ -22,7 +22,7 @@ class NestedCalls:
     meanwhile stops working.
     """
 
-    def __init__(self, authenticator: Authenticator, executions: Executions, throttle: Throttle) -> None:
+    def __init__(self, authenticator: Authenticator, executions: ExecutionRegistry, throttle: Throttle) -> None:
         self._authenticator = authenticator
         self._executions = executions
         self._throttle = throttle
@@ -42,7 +42,7 @@ class NestedCalls:
         call = execution.call
         self._credentials.pop(call.id, None)
         if execution.parent and call.command.facts.works_by_calls and not execution.made_calls:
-            self._throttle.made_none(call)
+            self._throttle.count_without_calls(call)
         self._executions.close(execution)
 
     def caller(self, parent: Execution) -> Caller:
@@ -54,7 +54,7 @@ class NestedCalls:
                 raise NotAuthenticated("The caller's permissions have changed. Run the request again.")
             outer = outer.parent
         caller = parent.call.caller
-        return caller.thinking() if parent.call.command.facts.thinks else caller
+        return caller.as_keeper() if parent.call.command.facts.thinks else caller
 
 
 class OpenExecution:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from doorward.approvals.approvals import Approval
-from doorward.clock import iso
-from doorward.command import as_builtins
-from doorward.errors import DoorwardError, Withdrawn
-from doorward.executions.execution import Execution
+from doorward.core.clock import to_iso
+from doorward.core.command import to_builtins
+from doorward.core.errors import DoorwardError, Withdrawn
+from doorward.core.escape_invisible import to_storable
+from doorward.core.model import Admitted, Call, Outcome, Request
 from doorward.gate import result_text
-from doorward.model import Admitted, Call, Outcome, Request
-from doorward.visible import storable
+from doorward.gate.approvals import Approval
+from doorward.gate.executions.execution import Execution
 
 
 def done(admitted: Admitted, result: Any, text: str, most: int, *, cached: bool) -> Outcome:
@@ -39,7 +39,7 @@ def failed(call: Call, error: DoorwardError, text: str, most: int) -> Outcome:
         message=error.message,
         call=call.id,
         command=call.command.name,
-        result=as_builtins(error.result),
+        result=to_builtins(error.result),
         text=text if len(text) <= most else result_text.truncate(text, most, call.id),
         retry=error.retry,
         effect="none" if call.command.reads_only else error.effect,
@@ -56,7 +56,7 @@ def refused(error: DoorwardError, call: Call | None, request: Request) -> Outcom
         code=error.code,
         message=error.message,
         call=call.id if call else "",
-        command=call.command.name if call else storable(request.command[:200]),
+        command=call.command.name if call else to_storable(request.command[:200]),
         text=result_text.render_failure(error),
         retry=error.retry,
         effect=error.effect,
@@ -87,10 +87,10 @@ def parked(call: str, approval: Approval, rule: str = "") -> Outcome:
         ticket=approval.id,
         result={
             "ticket": approval.id,
-            "shown": approval.shown,
+            "shown": approval.call_text,
             "caller": approval.caller,
             "kind": approval.kind,
-            "expiresAt": iso(approval.expires_at),
+            "expiresAt": to_iso(approval.expires_at),
         },
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from doorward.core.model import Permit
 from doorward.gate.recorder import Recorder
 from doorward.gate.run import Run
-from doorward.model import Permit
 
 
 async def issue(run: Run, recorder: Recorder) -> Permit:

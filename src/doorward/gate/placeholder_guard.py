@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doorward import redact
-from doorward.errors import BadParams
-from doorward.executions.execution import Execution
-from doorward.model import Call
+from doorward.core import redact
+from doorward.core.errors import BadParams
+from doorward.core.model import Call
+from doorward.gate.executions.execution import Execution
 
 RULE = "house: a redacted secret is not written back"
 _TALK = ("room/",)

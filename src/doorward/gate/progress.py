@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from doorward.executions.execution import Execution
-from doorward.executions.notices import Watch
-from doorward.model import Call, Caller, Request
+from doorward.core.model import Call, Caller, Request
+from doorward.gate.executions.execution import Execution
+from doorward.gate.executions.notices import Watcher
 
 
 class Progress:
     __slots__ = ("call", "caller", "parent", "previewing", "request", "watch")
 
-    def __init__(self, request: Request, watch: Watch | None = None, parent: Execution | None = None) -> None:
+    def __init__(self, request: Request, watch: Watcher | None = None, parent: Execution | None = None) -> None:
         self.request = request
         self.watch = watch
         self.parent = parent

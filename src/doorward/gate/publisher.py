@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from doorward.approvals.approvals import Approval
-from doorward.clock import Clock
-from doorward.events import ApprovalRequested, Bus, CommandExecuted, ExecutionEnded
-from doorward.executions.execution import Execution
-from doorward.model import Call, Outcome
+from doorward.core.clock import Clock
+from doorward.core.events import ApprovalRequested, Bus, CommandExecuted, ExecutionEnded
+from doorward.core.model import Call, Outcome
+from doorward.gate.approvals import Approval
+from doorward.gate.executions.execution import Execution
 
 
 class Publisher:
@@ -33,7 +33,7 @@ class Publisher:
 
     def ended(self, execution: Execution, seconds: float) -> None:
         """Publish the end of an execution whose start was published."""
-        if not execution.announced:
+        if not execution.is_announced:
             return
         call = execution.call
         self._events.publish(

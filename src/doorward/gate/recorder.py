@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
-from doorward import redact
-from doorward.clock import Clock
-from doorward.command import Command
-from doorward.errors import Broken, Conflict, LedgerUnavailable, UnknownCommand, Unrecorded
+from doorward.config.settings import Settings
+from doorward.core import redact
+from doorward.core.clock import Clock
+from doorward.core.command import Command
+from doorward.core.errors import Broken, Conflict, LedgerUnavailable, UnknownCommand, Unrecorded
+from doorward.core.escape_invisible import to_storable
+from doorward.core.model import ANONYMOUS, Admitted, Call, Caller, Request
+from doorward.core.registry import Registry
 from doorward.gate.run import Run
-from doorward.model import ANONYMOUS, Admitted, Call, Caller, Request
-from doorward.record import Entry, Phase, thought
-from doorward.registry import Registry
-from doorward.settings import Settings
+from doorward.store.ledger.record import Entry, Phase, with_origin
 from doorward.store.sqlite import Statement, Store
-from doorward.visible import storable
 
 log = logging.getLogger(__name__)
 
@@ -93,13 +93,13 @@ class Recorder:
             params=self._redacted(given, command.secret if command else given, known),
             digest=call.digest if call else "",
             rule=rule,
-            approval=storable(redact.text(approval)),
+            approval=to_storable(redact.text(approval)),
             reserved=0.0,
             spent=0.0,
             status=status,
             code=code,
-            note=thought(
-                _note(note, redact.secrets(given, command.secret if command else (), known)), request.thought_in
+            note=with_origin(
+                _note(note, redact.collect_secrets(given, command.secret if command else (), known)), request.thought_in
             ),
             duration=0,
         )
@@ -146,7 +146,7 @@ class Recorder:
             spent=spent,
             status=status,
             code=code,
-            note=thought(_note(note, call.secrets), call.thought_in) if note or call.thought_in else "",
+            note=with_origin(_note(note, call.secrets), call.thought_in) if note or call.thought_in else "",
             duration=duration,
         )
 
@@ -160,18 +160,18 @@ class Recorder:
         try:
             text = _encode(hidden).decode()
         except (UnicodeEncodeError, TypeError):
-            text = _encode({"unreadable": storable(repr(hidden))[:_MOST_PARAMS]}).decode()
+            text = _encode({"unreadable": to_storable(repr(hidden))[:_MOST_PARAMS]}).decode()
         if len(text) <= _MOST_PARAMS:
             return text
         return _encode({"keys": [_short(key) for key in list(hidden)[:50]], "characters": len(text)}).decode()
 
 
 def _short(text: str) -> str:
-    return storable(text[:200])
+    return to_storable(text[:200])
 
 
 def _note(text: str, known: Sequence[str]) -> str:
     """A sentence that may be recorded. Secrets are redacted before it is cut, since half a secret is not recognised."""
     if not text:
         return ""
-    return storable(redact.text(text[:_MOST_READ], known)[:_MOST_NOTE])
+    return to_storable(redact.text(text[:_MOST_READ], known)[:_MOST_NOTE])

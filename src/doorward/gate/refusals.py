@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from doorward.errors import LedgerUnavailable, Looping, Refused
+from doorward.core.errors import LedgerUnavailable, Looping, Refused
+from doorward.core.model import Outcome
 from doorward.gate import outcomes
 from doorward.gate.approver import Parked
 from doorward.gate.progress import Progress
 from doorward.gate.publisher import Publisher
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
-from doorward.model import Outcome
 
 
 class Refusals:

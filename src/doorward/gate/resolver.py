@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from doorward import redact
-from doorward.approvals.approvals import Approval
-from doorward.calltext import typed
-from doorward.command import Command, Meant
-from doorward.errors import BadParams, Refused, UnknownCommand
+from doorward.core import redact
+from doorward.core.argtext import convert_args
+from doorward.core.command import Command, FindAliased
+from doorward.core.errors import BadParams, Refused, UnknownCommand
+from doorward.core.ids import new_id
+from doorward.core.model import Call, Caller, Request, UnavailableCommand
+from doorward.core.registry import Registry
+from doorward.gate.approvals import Approval
 from doorward.gate.authorizer import Authorizer
-from doorward.ids import new_id
-from doorward.model import Absent, Call, Caller, Request
-from doorward.registry import Registry
 from doorward.rooms.people import LOCAL
 
 LARGEST_PARAMS = 16 * 1024 * 1024
@@ -31,7 +31,7 @@ class Resolver:
         authorizer: Authorizer,
         key: bytes,
         workspace_of: Callable[[str], str],
-        absent: Callable[[str], Absent | None] = lambda _: None,
+        absent: Callable[[str], UnavailableCommand | None] = lambda _: None,
     ) -> None:
         """`absent` explains why a known command is not available at the moment."""
         self._registry = registry
@@ -44,14 +44,14 @@ class Resolver:
         """The request as a valid call. Raises a refusal that says what would be valid."""
         if ticket is not None and request.params is None and request.args is None:
             request = self._as_approved(caller, request, ticket)
-        command, room = self.command(caller, request), caller.acts_in(request.room)
+        command, room = self.command(caller, request), caller.resolve_room(request.room)
         if request.params is not None and request.args is not None:
             raise BadParams("Parameters were given both as values and as text. Give one of them.")
         params: Mapping[str, Any]
-        params = typed(command, request.args) if request.args is not None else request.params or {}
+        params = convert_args(command, request.args) if request.args is not None else request.params or {}
         command.check(params)
-        if command.meant is not None:
-            command, params = self._meant(caller, room, command, command.meant, params)
+        if command.find_aliased is not None:
+            command, params = self._meant(caller, room, command, command.find_aliased, params)
         workspace = self._workspace_of(caller.tenant)
         return Call(
             id=new_id(),
@@ -70,7 +70,7 @@ class Resolver:
 
     def command(self, caller: Caller, request: Request) -> Command:
         """The command that the request names. A refusal suggests only commands that the caller may use."""
-        room, private = caller.acts_in(request.room), caller.tenant == LOCAL
+        room, private = caller.resolve_room(request.room), caller.tenant == LOCAL
         try:
             return self._registry.resolve(request.command, _Offered(self._authorizer, caller, room), private=private)
         except UnknownCommand:
@@ -99,25 +99,25 @@ class Resolver:
         if ticket is not None:
             recorded = json.loads(ticket.redacted)
             if redact.params(params, command.secret, hides) != recorded:
-                hides += tuple(redact.taken_out(params, recorded))
+                hides += tuple(redact.find_redacted(params, recorded))
         return hides
 
     def _as_approved(self, caller: Caller, request: Request, ticket: Approval) -> Request:
         """The approved request, for a request that carries only the ticket."""
         named = request.command
-        if not named or self.command(caller, request).meant is not None:
+        if not named or self.command(caller, request).find_aliased is not None:
             named = ticket.command
         return msgspec.structs.replace(request, command=named, params=json.loads(ticket.params), room=ticket.room)
 
-    def absent(self, caller: Caller, room: str, name: str) -> Absent | None:
+    def absent(self, caller: Caller, room: str, name: str) -> UnavailableCommand | None:
         """Why a command is not available now, for callers who could run it otherwise."""
         found = self._absent(name) if caller.tenant == LOCAL else None
-        if found is None or not self._authorizer.might(caller, room, found.name, found.tier):
+        if found is None or not self._authorizer.might_run(caller, room, found.name, found.tier):
             return None
         return found
 
     def _meant(
-        self, caller: Caller, room: str, command: Command, meant: Meant, params: Mapping[str, Any]
+        self, caller: Caller, room: str, command: Command, meant: FindAliased, params: Mapping[str, Any]
     ) -> tuple[Command, Mapping[str, Any]]:
         """The command that an alias command stands for, if the caller may use the alias."""
         policy = self._authorizer.policy(caller, room) if room else None

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from doorward.command import Blocks
-from doorward.errors import DoorwardError
+from doorward.core.command import Blocks
+from doorward.core.errors import DoorwardError
 
 NO_OUTPUT = "Result: no output"
 """The text of a successful result without output."""

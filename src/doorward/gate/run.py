@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from doorward.executions.execution import Execution
+from doorward.core.model import Admitted, Call
 from doorward.gate.approver import SettledApproval
 from doorward.gate.energy import Reservation
+from doorward.gate.executions.execution import Execution
 from doorward.gate.slots import NestedPlace, Place
-from doorward.model import Admitted, Call
 
 
 class Run(msgspec.Struct, frozen=True):

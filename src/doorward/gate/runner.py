@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from doorward.clock import Clock
-from doorward.errors import Cancelled, Conflict, NotApproved, Unrecorded
+from doorward.config.settings import Settings
+from doorward.core.clock import Clock
+from doorward.core.errors import Cancelled, Conflict, NotApproved, Unrecorded
+from doorward.core.model import Outcome, Permit
 from doorward.gate import outcomes, permit, result_text
 from doorward.gate.cache import ResultCache
 from doorward.gate.energy import Energy
@@ -16,9 +18,7 @@ from doorward.gate.publisher import Publisher
 from doorward.gate.recorder import Recorder
 from doorward.gate.run import Run
 from doorward.gate.throttle import Throttle
-from doorward.model import Outcome, Permit
-from doorward.settings import Settings
-from doorward.store import results
+from doorward.store import long_results
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Runner:
     async def run(self, run: Run) -> Outcome:
         """Run an admitted call to its end. The end record is stored even when the caller hangs up."""
         call, execution = run.call, run.execution
-        if not run.place.taken_at_once():
+        if not run.place.try_take():
             await self._wait_for_turn(run)
         may_cache = run.may_cache and run.approval is None and self._cache.may_hold(call)
         cached = self._cache.get(call) if may_cache else None
@@ -64,7 +64,7 @@ class Runner:
         ending = await self._executor.execute(permitted, execution)
         execution.end(ending.state)
         outcome = await self._finish(run, ending, execution.seconds)
-        if not execution.claim() and ending.cancelled:
+        if not execution.claim_cancellation() and ending.cancelled:
             raise asyncio.CancelledError
         if may_cache and ending.error is None:
             self._cache.put(call, ending.result)
@@ -85,10 +85,10 @@ class Runner:
         """Wait for a place to run. A call that is cancelled by id meanwhile is withdrawn: nothing ran."""
         run.execution.queue()
         try:
-            await run.place.turn()
+            await run.place.wait()
         except asyncio.CancelledError:
             run.execution.end("cancelled")
-            if run.execution.claim():
+            if run.execution.claim_cancellation():
                 raise outcomes.withdrawn(run.execution) from None
             raise
 
@@ -105,7 +105,7 @@ class Runner:
         except asyncio.CancelledError:
             run.execution.end("cancelled")
             outcome = await asyncio.shield(self.keep(self._abandon(run, issuing)))
-            if not run.execution.claim():
+            if not run.execution.claim_cancellation():
                 raise
             if outcome is None:
                 raise outcomes.withdrawn(run.execution) from None
@@ -130,8 +130,8 @@ class Runner:
         else:
             text = result_text.render_result(ending.result, thought=is_keeper)
         full_text = text
-        if error is not None and error.result is None and execution.written is not None:
-            full_text = f"{text}\n{execution.written.text('output')}"
+        if error is not None and error.result is None and execution.output is not None:
+            full_text = f"{text}\n{execution.output.text('output')}"
             error.hint = error.hint or f"To read its output: execution/output --execution={call.id}"
         most = self._limits.result_characters
         if error is not None:
@@ -139,7 +139,7 @@ class Runner:
         else:
             outcome = outcomes.done(run.admitted, ending.result, text, most, cached=seconds is None)
         if outcome.truncated or full_text is not text:
-            also.append(results.keep(call, full_text, self._clock.now()))
+            also.append(long_results.store_result(call, full_text, self._clock.now()))
         try:
             await self._recorder.end(
                 run,
@@ -152,7 +152,7 @@ class Runner:
             )
         except Unrecorded as unrecorded:
             return outcomes.failed(call, unrecorded, result_text.render_failure(unrecorded), most)
-        self._throttle.answered(call, outcome.text)
+        self._throttle.remember_answer(call, outcome.text)
         self._publisher.answered(call, outcome, seconds or 0.0)
         self._publisher.ended(execution, seconds or 0.0)
         return outcome

@@ -6,9 +6,9 @@ import asyncio
 from collections import deque
 from types import TracebackType
 
-from doorward.errors import NotPermitted, Overloaded
-from doorward.executions.execution import Execution
-from doorward.settings import Settings
+from doorward.config.settings import Settings
+from doorward.core.errors import NotPermitted, Overloaded
+from doorward.gate.executions.execution import Execution
 
 DEEPEST = 4
 """How deep calls may be nested below the call that came in by a door."""
@@ -82,14 +82,14 @@ class Place:
         self._queue = queue
         self._ran = False
 
-    def taken_at_once(self) -> bool:
+    def try_take(self) -> bool:
         """Take a running place if one is free. If not, the call must await its `turn`."""
         if not self._ran and self._queue.running < self._slots._limits.running:
             self._queue.running += 1
             self._ran = True
         return self._ran
 
-    async def turn(self) -> None:
+    async def wait(self) -> None:
         """Wait until this call may run."""
         await self._slots._take_turn(self._queue)
         self._ran = True
@@ -117,10 +117,10 @@ class NestedPlace:
             )
         return cls()
 
-    def taken_at_once(self) -> bool:
+    def try_take(self) -> bool:
         return True
 
-    async def turn(self) -> None:
+    async def wait(self) -> None:
         """At once."""
 
     def __enter__(self) -> NestedPlace:

@@ -7,12 +7,12 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from doorward import redact
-from doorward.clock import Clock
-from doorward.errors import Looping, TooFast
-from doorward.model import Call
-from doorward.recipes.policy import Policy
-from doorward.settings import Settings
+from doorward.config.settings import Settings
+from doorward.core import redact
+from doorward.core.clock import Clock
+from doorward.core.errors import Looping, TooFast
+from doorward.core.model import Call
+from doorward.gate.recipes.policy import Policy
 
 _MOST_KEPT = 20_000
 _KEPT_TEXT = 1_000
@@ -44,10 +44,10 @@ class Throttle:
         A nested call that itself works by calls, such as a shell built-in, is counted by those, or by `made_none`.
         """
         now = self._clock.steady()
-        key = _counted_as(call)
+        key = _window_key(call)
         window = self._windows.get(key)
         if window is None:
-            window = _remembered(self._windows, key, CallTimes())
+            window = _put_bounded(self._windows, key, CallTimes())
         else:
             self._windows.move_to_end(key)
         window.forget(now - MINUTE)
@@ -67,32 +67,32 @@ class Throttle:
             return
         if call.response and policy is not None:
             count = self._responses.get(f"{key}\x00{call.response}", 0)
-            _remembered(self._responses, f"{key}\x00{call.response}", count + 1)
+            _put_bounded(self._responses, f"{key}\x00{call.response}", count + 1)
         window.note(now)
         if calls is not None:
             calls.note(now)
 
-    def made_none(self, call: Call) -> None:
+    def count_without_calls(self, call: Call) -> None:
         """Count a call that works by calls but made none."""
-        self._windows.get(_counted_as(call), CallTimes()).note(self._clock.steady())
+        self._windows.get(_window_key(call), CallTimes()).note(self._clock.steady())
 
     def note(self, call: Call) -> None:
         """Remember that this call runs. In a room, the same call is a repetition, except a read after a change."""
         if not call.command.reads_only:
-            _remembered(self._changed, call.caller.tenant, self._clock.steady())
+            _put_bounded(self._changed, call.caller.tenant, self._clock.steady())
         if not call.room or not _can_loop(call):
             return
         repeat = self._repeats.get(call.digest)
         if repeat is None:
-            repeat = _remembered(self._repeats, call.digest, _Repeat())
+            repeat = _put_bounded(self._repeats, call.digest, _Repeat())
         repeat.at.append(self._clock.steady())
         del repeat.at[: -self._limits.loop_repeats]
 
-    def answered(self, call: Call, text: str) -> None:
+    def remember_answer(self, call: Call, text: str) -> None:
         """Remember the answer, for the refusal of a loop."""
         repeat = self._repeats.get(call.digest) if _can_loop(call) else None
         if repeat is not None:
-            repeat.text = redact.without(text[:_KEPT_TEXT], call.secrets)
+            repeat.text = redact.remove(text[:_KEPT_TEXT], call.secrets)
 
     def state(self, boot: str) -> dict[str, Any]:
         """The state that the next short-lived process on this machine needs."""
@@ -126,7 +126,7 @@ class Throttle:
         key = f"{_LINE}\x00{call.session}"
         window = self._windows.get(key)
         if window is None:
-            window = _remembered(self._windows, key, CallTimes())
+            window = _put_bounded(self._windows, key, CallTimes())
         else:
             self._windows.move_to_end(key)
         most, span = self._line.calls, self._line.calls_seconds
@@ -158,7 +158,7 @@ class Throttle:
         )
 
     def _per_response(self, call: Call, most: int) -> None:
-        key = f"{_counted_as(call)}\x00{call.response}"
+        key = f"{_window_key(call)}\x00{call.response}"
         if self._responses.get(key, 0) >= most:
             raise TooFast(
                 f"One answer may run at most {most} commands in room {call.room!r}.",
@@ -244,10 +244,10 @@ class _Repeat:
         self.text = text
 
 
-def _counted_as(call: Call) -> str:
+def _window_key(call: Call) -> str:
     """The key of a call's window: caller and room. The keeper has one window per person it acts for."""
     caller = call.caller
-    who = f"{caller.id} for {caller.whose}" if caller.keeper and caller.whose != caller.id else caller.id
+    who = f"{caller.id} for {caller.principal}" if caller.keeper and caller.principal != caller.id else caller.id
     return f"{caller.tenant}\x00{who}\x00{call.room}"
 
 
@@ -260,7 +260,7 @@ def _can_loop(call: Call) -> bool:
     return (call.caller.kind == "ai" or call.caller.keeper) and not call.command.facts.tells_how_it_stands
 
 
-def _remembered(kept: OrderedDict[str, Any], key: str, value: Any) -> Any:
+def _put_bounded(kept: OrderedDict[str, Any], key: str, value: Any) -> Any:
     kept[key] = value
     kept.move_to_end(key)
     if len(kept) > _MOST_KEPT:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from doorward.model import KEEPER, Caller, Kind
+from doorward.core.model import KEEPER, Caller, Kind
 
-SUMMARY = 500
+MAX_SUMMARY = 500
 """The length of the output shown on a card, in characters."""
 CardState = Literal["waiting", "running", "parked", "done", "refused", "failed"]
 
@@ -70,3 +71,33 @@ class Message(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         if (self.sender, self.kind) != (caller.id, caller.kind):
             return False
         return self.sender != KEEPER or self.behalf == caller.on_behalf_of
+
+
+_VERDICT = re.compile(r"(approve|deny)(?:[ \t]+([0-9a-hjkmnp-tv-z]{16}))?", re.IGNORECASE | re.ASCII)
+"""An id after the word must have the form of Doorward's ids, so that no ordinary word matches."""
+
+
+_VERDICT_START = re.compile(r"\W*(approve|deny)\b", re.IGNORECASE)
+
+
+class ChatVerdict(NamedTuple):
+    word: Literal["approve", "deny"]
+    approval: str
+    """The id of the approval; empty for the one that waits."""
+
+
+def parse_verdict(text: str) -> ChatVerdict | None:
+    """Parse a message that consists of the word only, with or without an approval id.
+
+    "I disapprove" and "approve please" decide nothing.
+    """
+    found = _VERDICT.fullmatch(text.strip())
+    if found is None:
+        return None
+    word: Literal["approve", "deny"] = "approve" if found[1].lower() == "approve" else "deny"
+    return ChatVerdict(word, (found[2] or "").lower())
+
+
+def resembles_verdict(text: str) -> bool:
+    """Whether a message looks like a verdict but is not valid, such as `approve!` or one with a partial id."""
+    return parse_verdict(text) is None and _VERDICT_START.match(text) is not None

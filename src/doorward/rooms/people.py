@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from doorward.clock import Clock
-from doorward.errors import BadParams, Conflict, NotFound
-from doorward.facts import Access, Role
-from doorward.model import KEEPER, Kind
-from doorward.record import Entry
-from doorward.store import people as sql
+from doorward.core.classification import Access, Role
+from doorward.core.clock import Clock
+from doorward.core.errors import BadParams, Conflict, NotFound
+from doorward.core.model import KEEPER, Kind
+from doorward.store import users as sql
+from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Statement, Store
 
 LOCAL = "local"
@@ -44,7 +44,7 @@ class People:
         self._users: dict[tuple[str, str], User] = {}
         self._reserved: Callable[[str, str], bool] = lambda _, __: False
 
-    def reserve(self, reserved: Callable[[str, str], bool]) -> None:
+    def set_reserved_check(self, reserved: Callable[[str, str], bool]) -> None:
         """Set the check for names that are taken by others than users, given tenant and id."""
         self._reserved = reserved
 
@@ -57,7 +57,7 @@ class People:
     def get(self, tenant: str, id: str) -> User | None:
         return self._users.get((tenant, id))
 
-    def of(self, tenant: str) -> list[User]:
+    def of_tenant(self, tenant: str) -> list[User]:
         return [user for user in self._users.values() if user.tenant == tenant]
 
     async def add(self, user: User, *also: Statement, entries: Sequence[Entry] = ()) -> None:
@@ -101,11 +101,11 @@ class People:
     def _put(self, user: User) -> None:
         self._users[user.tenant, user.id] = user
 
-    def known(self, tenant: str, id: str) -> User:
+    def require(self, tenant: str, id: str) -> User:
         user = self.get(tenant, id)
         if user is None:
             raise NotFound(f"There is no user {id[:80]!r}; valid: {self._names(tenant)}.")
         return user
 
     def _names(self, tenant: str) -> str:
-        return ", ".join(sorted(user.id for user in self.of(tenant))) or "none"
+        return ", ".join(sorted(user.id for user in self.of_tenant(tenant))) or "none"

@@ -7,11 +7,11 @@ import re
 
 import msgspec
 
-from doorward.clock import Clock
-from doorward.errors import BadParams, NotFound
-from doorward.events import Bus, RoomChanged
-from doorward.facts import Access, Role
-from doorward.model import KEEPER, Caller, Kind
+from doorward.core.classification import Access, Role
+from doorward.core.clock import Clock
+from doorward.core.errors import BadParams, NotFound
+from doorward.core.events import Bus, RoomChanged
+from doorward.core.model import KEEPER, Caller, Kind
 from doorward.store import rooms as sql
 from doorward.store.sqlite import Statement, Store
 
@@ -38,29 +38,29 @@ class Room(msgspec.Struct, frozen=True):
     direct: bool = False
     """Whether it is a direct room: it has two fixed members and is found by them."""
 
-    def member(self, caller: Caller) -> Member | None:
+    def membership_of(self, caller: Caller) -> Member | None:
         """Return the membership a caller acts with: its own, or that of the person it acts for."""
-        return self.members.get(caller.whose) or self.members.get(caller.on_behalf_of)
+        return self.members.get(caller.principal) or self.members.get(caller.on_behalf_of)
 
-    def seen_by(self, caller: Caller) -> bool:
+    def is_visible_to(self, caller: Caller) -> bool:
         """Whether this caller may see the room: it is a member, and its credential covers the room.
 
         An agent sees the rooms of the person it acts for, except direct rooms, where it must be one of the two members.
         The keeper sees what its person sees.
         """
-        if caller.tenant != self.tenant or not caller.reaches(self.id):
+        if caller.tenant != self.tenant or not caller.covers_room(self.id):
             return False
-        return caller.whose in self.members if self.direct else self.member(caller) is not None
+        return caller.principal in self.members if self.direct else self.membership_of(caller) is not None
 
-    def known_to(self, caller: Caller) -> bool:
+    def is_known_to(self, caller: Caller) -> bool:
         """Whether a caller may know of a room and what happens in it: its members, and people with full access.
 
         Direct rooms are known to their two members only.
         """
-        if self.seen_by(caller):
+        if self.is_visible_to(caller):
             return True
-        full = caller.personal and caller.access >= Access.FULL
-        return full and not self.direct and caller.tenant == self.tenant and caller.reaches(self.id)
+        full = caller.acts_as_person and caller.access >= Access.FULL
+        return full and not self.direct and caller.tenant == self.tenant and caller.covers_room(self.id)
 
 
 class Rooms:
@@ -103,21 +103,21 @@ class Rooms:
     def get(self, tenant: str, id: str) -> Room | None:
         return self._rooms.get((tenant, id))
 
-    def of(self, tenant: str) -> list[Room]:
+    def of_tenant(self, tenant: str) -> list[Room]:
         return [room for room in self._rooms.values() if room.tenant == tenant]
 
-    def known(self, tenant: str, id: str) -> Room:
+    def require(self, tenant: str, id: str) -> Room:
         room = self.get(tenant, id)
         if room is None:
-            raise self.unknown(tenant, id)
+            raise self.not_found(tenant, id)
         return room
 
-    def unknown(self, tenant: str, id: str) -> NotFound:
+    def not_found(self, tenant: str, id: str) -> NotFound:
         """Return the error for an unknown room. It lists the rooms, without direct rooms, which are private."""
-        names = ", ".join(sorted(one.id for one in self.of(tenant) if not one.direct)) or "none"
+        names = ", ".join(sorted(one.id for one in self.of_tenant(tenant) if not one.direct)) or "none"
         return NotFound(f"There is no room {id[:80]!r}; valid: {names}.")
 
-    def open_to_all_in(self, tenant: str, id: str) -> tuple[str, ...]:
+    def rooms_with_same_people(self, tenant: str, id: str) -> tuple[str, ...]:
         """Return a room and every other room that all its people are members of, so that they may know its content.
 
         Direct rooms are never among the others, because their content is private.
@@ -126,10 +126,10 @@ class Rooms:
         if room is None:
             return ()
         here = {one.id for one in room.members.values() if one.kind == "human"}
-        others = (one for one in self.of(tenant) if one is not room and not one.direct)
+        others = (one for one in self.of_tenant(tenant) if one is not room and not one.direct)
         return (id, *sorted(one.id for one in others if here and here <= one.members.keys()))
 
-    def governed_by(self, recipe: str) -> list[Room]:
+    def using_recipe(self, recipe: str) -> list[Room]:
         """Return the rooms of all tenants that use this recipe."""
         return [room for room in self._rooms.values() if room.recipe == recipe]
 
@@ -180,15 +180,15 @@ class Rooms:
     async def delete(self, room: Room, *also: Statement) -> None:
         def forget() -> None:
             self._rooms.pop((room.tenant, room.id), None)
-            self._tell(room)
+            self._publish_change(room)
 
         await self._store.write(sql.delete_room(room.tenant, room.id, room.version), *also, then=forget)
 
     def _put(self, room: Room) -> None:
         self._rooms[room.tenant, room.id] = room
-        self._tell(room)
+        self._publish_change(room)
 
-    def _tell(self, room: Room) -> None:
+    def _publish_change(self, room: Room) -> None:
         self._events.publish(RoomChanged(tenant=room.tenant, at=self._clock.now(), room=room.id))
 
     @staticmethod

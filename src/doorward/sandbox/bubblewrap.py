@@ -7,49 +7,51 @@ from collections.abc import Sequence
 
 from doorward.sandbox import view
 from doorward.sandbox.grants import Grant
-from doorward.sandbox.profile import Profile
+from doorward.sandbox.program import SandboxProfile
 
-PASSWD, GROUP = 4, 5
+PASSWD_FD, GROUP_FD = 4, 5
 """Descriptors from which bubblewrap reads the content of /etc/passwd and /etc/group."""
 
-HOW_TO_INSTALL = "Install bubblewrap with your package manager, for example `apt install bubblewrap`."
+INSTALL_HINT = "Install bubblewrap with your package manager, for example `apt install bubblewrap`."
 
 
-def find() -> str | None:
+def find_bwrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def command(bwrap: str, profile: Profile, readable: Sequence[str]) -> list[str]:
+def build_zygote_command(bwrap: str, profile: SandboxProfile, readable: Sequence[str]) -> list[str]:
     """Build the command line for a zygote, up to the program to run."""
     # The zygote needs capabilities in its own user namespace to create workers; workers drop them.
-    words = [*_namespaces(bwrap, network=profile.network), "--cap-add", "ALL", "--as-pid-1"]
-    words += _system(network=profile.network)
+    words = [*_namespace_options(bwrap, network=profile.network), "--cap-add", "ALL", "--as-pid-1"]
+    words += _system_mounts(network=profile.network)
     for folder in readable:
         words += ("--ro-bind-try", folder, folder)
     words += ("--dev", "/dev", "--remount-ro", "/dev")
     # Only the zygote sees these: each worker mounts its own /proc and /tmp over them before it runs a program.
     words += ("--bind", "/proc", "/proc", "--dir", "/tmp", "--dir", view.LAYERS)
-    words += ("--ro-bind", view.inside(), f"{view.INSIDE}/inside")
+    words += ("--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
     # Read-only and copy-on-write workers remount the workspace for themselves.
     words += ("--bind", profile.workspace, view.WORKSPACE)
     words += ("--remount-ro", "/", "--chdir", view.WORKSPACE)
     return words
 
 
-def kept_command(bwrap: str, grants: Sequence[Grant], temporary: str, *, network: bool, proc: bool) -> list[str]:
+def build_program_command(
+    bwrap: str, grants: Sequence[Grant], temporary: str, *, network: bool, proc: bool
+) -> list[str]:
     """Build the command line for a long-running program. Bubblewrap stays as PID 1 and reaps orphans."""
-    words = [*_namespaces(bwrap, network=network), "--cap-drop", "ALL"]
-    words += _system(network=network)
+    words = [*_namespace_options(bwrap, network=network), "--cap-drop", "ALL"]
+    words += _system_mounts(network=network)
     words += ("--dev", "/dev", *(("--proc", "/proc", "--remount-ro", "/proc") if proc else ("--dir", "/proc")))
     words += ("--bind", temporary, "/tmp", "--bind", temporary, "/dev/shm", "--remount-ro", "/dev")
-    words += ("--ro-bind", view.inside(), f"{view.INSIDE}/inside")
+    words += ("--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
     for grant in grants:
         words += ("--bind" if grant.writable else "--ro-bind", grant.source, grant.at)
     words += ("--remount-ro", "/", "--chdir", "/")
     return words
 
 
-def _namespaces(bwrap: str, *, network: bool) -> list[str]:
+def _namespace_options(bwrap: str, *, network: bool) -> list[str]:
     return [
         bwrap,
         *("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"),
@@ -59,16 +61,16 @@ def _namespaces(bwrap: str, *, network: bool) -> list[str]:
     ]
 
 
-def _system(*, network: bool) -> list[str]:
+def _system_mounts(*, network: bool) -> list[str]:
     """Mounts for the system's programs and libraries, and for Doorward's Python."""
     words = []
-    for folder in view.system_folders():
+    for folder in view.list_system_folders():
         words += ["--ro-bind", folder, folder]
-    for link, target in view.system_links():
+    for link, target in view.list_system_links():
         words += ["--symlink", target, link]
-    for file in view.etc_files(network=network):
+    for file in view.list_etc_files(network=network):
         words += ["--ro-bind", file, file]
-    words += ["--ro-bind-data", str(PASSWD), "/etc/passwd", "--ro-bind-data", str(GROUP), "/etc/group"]
-    _, prefix = view.python()
+    words += ["--ro-bind-data", str(PASSWD_FD), "/etc/passwd", "--ro-bind-data", str(GROUP_FD), "/etc/group"]
+    _, prefix = view.find_python()
     words += ["--ro-bind-try", prefix, prefix]
     return words

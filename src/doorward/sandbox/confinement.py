@@ -1,23 +1,35 @@
-"""The confinement available on this machine, and the setup it gives to helpers."""
+"""How well programs are confined on this machine."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from doorward.config.settings import SandboxSettings as Settings
 from doorward.sandbox import bubblewrap, view
-from doorward.sandbox.level import Level
-from doorward.sandbox.profile import Profile
-from doorward.sandbox.seccomp import shipped
+from doorward.sandbox.program import SandboxProfile
+from doorward.sandbox.seccomp import filter_files
 from doorward.sandbox.zygote import Zygote
-from doorward.settings import Sandbox as Settings
+
+ConfinementWord = Literal["full", "degraded", "off"]
+
+
+class ConfinementLevel(msgspec.Struct, frozen=True):
+    word: ConfinementWord
+    missing: tuple[str, ...] = ()
+    """The protections that are missing, each as a short clause."""
+    hint: str = ""
+    """How to fix it."""
+
+    def __str__(self) -> str:
+        return f"{self.word}: {'; '.join(self.missing)}" if self.missing else self.word
 
 
 class Confinement(msgspec.Struct, frozen=True):
-    level: Level
+    level: ConfinementLevel
     bwrap: str
     """Path of bubblewrap; empty when programs run without namespaces."""
     copies: bool = False
@@ -27,23 +39,25 @@ class Confinement(msgspec.Struct, frozen=True):
     def namespaces(self) -> bool:
         return bool(self.bwrap)
 
-    def workspace(self, profile: Profile) -> str:
+    def workspace_path(self, profile: SandboxProfile) -> str:
         """Path of the workspace as programs see it."""
         return view.WORKSPACE if self.namespaces else profile.workspace
 
-    async def zygote(self, profile: Profile, settings: Settings, scratch: Path) -> Zygote:
+    async def start_zygote(self, profile: SandboxProfile, settings: Settings, scratch: Path) -> Zygote:
         """Start a zygote for this profile and for profiles that differ from it only in `files`.
 
         `scratch` holds temporary files of programs that have no /tmp of their own.
         """
         if self.namespaces:
-            around = bubblewrap.command(self.bwrap, profile, settings.readable)
-            return await Zygote.start(around, view.INSIDE, self._setup(profile, settings, "/tmp"))
-        return await Zygote.start([], str(Path(view.inside()).parent), self._setup(profile, settings, str(scratch)))
+            around = bubblewrap.build_zygote_command(self.bwrap, profile, settings.readable)
+            return await Zygote.start(around, view.HELPER_CODE, self._setup(profile, settings, "/tmp"))
+        return await Zygote.start(
+            [], str(Path(view.helper_code_folder()).parent), self._setup(profile, settings, str(scratch))
+        )
 
-    def _setup(self, profile: Profile, settings: Settings, scratch: str) -> dict[str, Any]:
+    def _setup(self, profile: SandboxProfile, settings: Settings, scratch: str) -> dict[str, Any]:
         limits = profile.limits
-        workspace = self.workspace(profile)
+        workspace = self.workspace_path(profile)
         root = os.geteuid() == 0
         return {
             "namespaces": self.namespaces,
@@ -51,8 +65,8 @@ class Confinement(msgspec.Struct, frozen=True):
             "workspace": workspace,
             "layers": view.LAYERS,
             "scratch": settings.scratch_bytes,
-            "environment": view.environment(scratch),
-            "read": ["/"] if self.namespaces else [*_readable(profile, settings), workspace],
+            "environment": view.make_environment(scratch),
+            "read": ["/"] if self.namespaces else [*_readable_paths(profile, settings), workspace],
             "write": [scratch, "/dev/shm" if self.namespaces else scratch, *view.DEVICES],
             "limits": {
                 "cpu": limits.cpu_seconds,
@@ -61,29 +75,29 @@ class Confinement(msgspec.Struct, frozen=True):
                 "descriptors": limits.descriptors,
                 "processes": limits.processes,
             },
-            "counted": self.counted(),
+            "counted": self.counted_processes(),
             "count": root and self.namespaces,
-            "filter": self.filter(network=profile.network),
+            "filter": self.seccomp_filter(network=profile.network),
         }
 
-    def counted(self) -> int:
+    def counted_processes(self) -> int:
         """Processes outside the program that count towards RLIMIT_NPROC, which applies per user and user namespace."""
-        return 1 if self.namespaces else _processes_of_this_user()
+        return 1 if self.namespaces else _count_user_tasks()
 
-    def filter(self, *, network: bool) -> str:
+    def seccomp_filter(self, *, network: bool) -> str:
         """The seccomp filter in hex; empty when there is none for this machine."""
         alone = "alone-network" if network else "alone"
-        return (shipped.load("full" if self.namespaces else alone) or b"").hex()
+        return (filter_files.load_filter("full" if self.namespaces else alone) or b"").hex()
 
 
-def _readable(profile: Profile, settings: Settings) -> list[str]:
-    _, prefix = view.python()
-    etc = view.etc_files(network=profile.network)
-    code = str(Path(view.inside()).parent)
-    return [*view.system_folders(), *etc, prefix, code, *settings.readable]
+def _readable_paths(profile: SandboxProfile, settings: Settings) -> list[str]:
+    _, prefix = view.find_python()
+    etc = view.list_etc_files(network=profile.network)
+    code = str(Path(view.helper_code_folder()).parent)
+    return [*view.list_system_folders(), *etc, prefix, code, *settings.readable]
 
 
-def _processes_of_this_user() -> int:
+def _count_user_tasks() -> int:
     """Count this user's tasks. Without a user namespace the kernel's limit includes them."""
     mine, count = os.getuid(), 0
     for name in os.listdir("/proc"):

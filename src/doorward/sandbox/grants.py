@@ -9,10 +9,10 @@ from typing import Self
 
 import msgspec
 
-from doorward.errors import SandboxUnavailable
+from doorward.core.errors import SandboxUnavailable
 from doorward.sandbox import view
 
-NEVER = ("/proc", "/sys", "/dev", view.INSIDE)
+NEVER_GRANTED = ("/proc", "/sys", "/dev", view.HELPER_CODE)
 """Folders that the sandbox mounts itself, or that expose the whole machine."""
 _SHARED_MEMORY = "/dev/shm/"
 """Folders in shared memory may be granted like any other."""
@@ -48,9 +48,11 @@ class Grants:
 
     def __init__(self, whose: str, home: Path, governing: Iterable[Path] = ()) -> None:
         """`governing` are files and folders that decide what programs may do; no program may change them."""
-        self._whose = whose
+        self._program = whose
         self._home = os.path.realpath(home)
-        self._governing = {place: str(path) for path in (home, *governing) for place in _places(os.path.abspath(path))}
+        self._governing = {
+            place: str(path) for path in (home, *governing) for place in _deciding_paths(os.path.abspath(path))
+        }
         self._own = ""
         self.items: list[Grant] = []
 
@@ -61,12 +63,12 @@ class Grants:
         while self.items:
             os.close(self.items.pop().handle)
 
-    def own(self, folder: str) -> None:
+    def add_own_folder(self, folder: str) -> None:
         """Grant the program's own folder, the only one that may lie inside Doorward's."""
         self._own = os.path.realpath(folder)
         if is_beneath(self._home, self._own):
             raise SandboxUnavailable(
-                f"{self._whose}: its own folder {folder} contains Doorward's folder {self._home}; choose one inside it."
+                f"{self._program}: its own folder {folder} contains Doorward's folder {self._home}; choose one inside it."
             )
         self._add(folder, writable=True)
 
@@ -74,7 +76,7 @@ class Grants:
         """Grant these paths, or raise SandboxUnavailable for the first that cannot be granted."""
         for path in paths:
             if not path.startswith("/"):
-                raise self._refused(path, writable, "is not an absolute path")
+                raise self._refusal(path, writable, "is not an absolute path")
             self._add(os.path.normpath(path), writable=writable)
 
     def add_code(self, path: str) -> bool:
@@ -85,28 +87,28 @@ class Grants:
             return False
         return True
 
-    def arranged(self) -> list[Grant]:
+    def in_mount_order(self) -> list[Grant]:
         """Sort the grants in mount order: folders before their content."""
         places = {grant.at for grant in self.items if grant.at == grant.source}
-        needed = [grant for grant in self.items if grant.at == grant.source or not _is_seen(grant.at, places)]
+        needed = [grant for grant in self.items if grant.at == grant.source or not _is_visible_anyway(grant.at, places)]
         return sorted(needed, key=lambda grant: (grant.at.count("/"), grant.at, grant.writable))
 
-    def check(self, process: int) -> None:
+    def check_process(self, process: int) -> None:
         """Check that the process sees exactly the files that were checked."""
-        for grant in self.arranged():
+        for grant in self.in_mount_order():
             if not grant.is_at(process):
-                raise self._refused(grant.at, grant.writable, "was replaced meanwhile")
+                raise self._refusal(grant.at, grant.writable, "was replaced meanwhile")
 
     def _add(self, path: str, *, writable: bool) -> None:
         try:
             handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError as error:
-            raise self._refused(path, writable, f"cannot be used: {error.strerror}") from error
+            raise self._refusal(path, writable, f"cannot be used: {error.strerror}") from error
         source = os.readlink(f"/proc/self/fd/{handle}")
         why = self._why_not(source) or (self._why_not_change(source) if writable else "")
         if why:
             os.close(handle)
-            raise self._refused(path, writable, why)
+            raise self._refusal(path, writable, why)
         self.items.append(Grant(source, source, writable, handle))
         if path != source:
             self.items.append(Grant(source, path, writable, os.dup(handle)))
@@ -118,7 +120,7 @@ class Grants:
             return ""
         if is_beneath(source, self._home):
             return f"is in Doorward's own folder {self._home}, which no program may see"
-        for place in NEVER:
+        for place in NEVER_GRANTED:
             if is_beneath(place, source) or (is_beneath(source, place) and not is_beneath(source, _SHARED_MEMORY)):
                 return f"is, contains or is in {place}, which the sandbox provides itself"
         return ""
@@ -131,18 +133,18 @@ class Grants:
                 return f"is, contains or is in {path}, which decides what programs may do; grant a smaller folder"
         return ""
 
-    def _refused(self, path: str, writable: bool, why: str) -> SandboxUnavailable:
+    def _refusal(self, path: str, writable: bool, why: str) -> SandboxUnavailable:
         verb = "change" if writable else "read"
-        return SandboxUnavailable(f"{self._whose} cannot {verb} {path}: it {why}.")
+        return SandboxUnavailable(f"{self._program} cannot {verb} {path}: it {why}.")
 
 
-def _is_seen(path: str, places: set[str]) -> bool:
+def _is_visible_anyway(path: str, places: set[str]) -> bool:
     """Whether the symlinks in this path are visible anyway, in a folder that is granted as a whole."""
-    links = (link for link, _ in view.system_links())
-    return any(is_beneath(path, place) for place in (*places, *view.system_folders(), *links))
+    links = (link for link, _ in view.list_system_links())
+    return any(is_beneath(path, place) for place in (*places, *view.list_system_folders(), *links))
 
 
-def _places(path: str) -> set[str]:
+def _deciding_paths(path: str) -> set[str]:
     """List every place that decides what is at an absolute path: each symlink on the way, and the final target."""
     found, here, ahead = set(), "/", path.split("/")[::-1]
     while ahead:

@@ -1,4 +1,4 @@
-"""A program to run, and its result."""
+"""What a program may access and use. Programs with the same profile share warm workers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,33 @@ from typing import Literal
 
 import msgspec
 
-Stream = Literal["stdout", "stderr"]
+FileAccess = Literal["read", "write", "copy"]
+"""Access to the workspace: read-only, read-write, or copy-on-write (writes do not reach the workspace)."""
 
-OnOutput = Callable[[Stream, bytes], None]
+
+class ProgramLimits(msgspec.Struct, frozen=True):
+    """Resource limits of one program, enforced by the kernel."""
+
+    cpu_seconds: int = 30
+    memory_bytes: int = 512 * 1024 * 1024
+    processes: int = 10
+    file_bytes: int = 10_000_000
+    descriptors: int = 50
+
+
+class SandboxProfile(msgspec.Struct, frozen=True):
+    workspace: str
+    files: FileAccess = "read"
+    network: bool = False
+    limits: ProgramLimits = ProgramLimits()
+
+
+OutputStream = Literal["stdout", "stderr"]
+
+OnOutput = Callable[[OutputStream, bytes], None]
 """Called with each piece of output as it arrives, up to the limit."""
 
-Stopped = Literal["", "time", "processes", "disk"]
+StopReason = Literal["", "time", "processes", "disk"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,11 +51,11 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of each stream to keep; the rest is only counted."""
 
 
-class Ended(msgspec.Struct, frozen=True, kw_only=True):
+class SandboxResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None
     """None when a signal or Doorward ended it."""
     signal: int = 0
-    stopped: Stopped = ""
+    stopped: StopReason = ""
     """The limit for which Doorward stopped it, if any."""
     stdout: bytes = b""
     stderr: bytes = b""

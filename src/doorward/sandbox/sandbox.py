@@ -13,20 +13,18 @@ from pathlib import Path
 
 import msgspec
 
-from doorward.errors import CommandFailed, SandboxUnavailable
-from doorward.sandbox.changes import Changes, read_changes
-from doorward.sandbox.confinement import Confinement
-from doorward.sandbox.finding import find
-from doorward.sandbox.keeping import Keeping
-from doorward.sandbox.kept import Kept, KeptProfile
-from doorward.sandbox.level import Level
-from doorward.sandbox.pools import Pools
-from doorward.sandbox.profile import Profile
-from doorward.sandbox.program import Ended, OnOutput, Program
-from doorward.sandbox.running import Running
-from doorward.sandbox.worker import NotBegun, WorkerGone
+from doorward.config.settings import Settings
+from doorward.core.errors import CommandFailed, SandboxUnavailable
+from doorward.sandbox.confinement import Confinement, ConfinementLevel
+from doorward.sandbox.confinement_probe import find_confinement
+from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
+from doorward.sandbox.overlay_changes import OverlayChanges, read_changes
+from doorward.sandbox.program import OnOutput, Program, SandboxProfile, SandboxResult
+from doorward.sandbox.program_host import ProgramHost
+from doorward.sandbox.program_run import ProgramRun
+from doorward.sandbox.worker import NotStarted, WorkerGone
+from doorward.sandbox.worker_pools import WorkerPools
 from doorward.sandbox.zygote import Zygote
-from doorward.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -35,30 +33,30 @@ class Sandbox:
     def __init__(self, home: Path, settings: Settings) -> None:
         self._home = home
         self._settings = settings.sandbox
-        self._pools = Pools(settings.sandbox, self._zygote)
-        self._checked: set[Profile] = set()
+        self._pools = WorkerPools(settings.sandbox, self._start_zygote)
+        self._checked: set[SandboxProfile] = set()
         """Profiles already checked and allowed."""
-        self._finding = asyncio.Lock()
-        self._found: Confinement | None = None
+        self._probe_lock = asyncio.Lock()
+        self._known_confinement: Confinement | None = None
         self._scratch: Path | None = None
-        self._keeping = Keeping(home, settings.sandbox.keep_free_bytes)
+        self._program_host = ProgramHost(home, settings.sandbox.keep_free_bytes)
 
-    async def level(self) -> Level:
+    async def level(self) -> ConfinementLevel:
         """How well programs are confined here, as measured by a probe that tries to escape."""
         return (await self._confinement()).level
 
-    async def copies(self) -> bool:
+    async def supports_copies(self) -> bool:
         """Whether programs can run on a copy-on-write view here."""
         return (await self._confinement()).copies
 
-    async def run(self, profile: Profile, program: Program, on_output: OnOutput | None = None) -> Ended:
+    async def run(self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None) -> SandboxResult:
         """Run a program to its end. When cancelled, it first ends the program and all its descendants."""
         ended, _ = await self._run(profile, program, on_output)
         return ended
 
-    async def try_out(
-        self, profile: Profile, program: Program, on_output: OnOutput | None = None
-    ) -> tuple[Ended, Changes]:
+    async def run_on_copy(
+        self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None
+    ) -> tuple[SandboxResult, OverlayChanges]:
         """Run a program on a copy-on-write view; return its result and its changes. The workspace stays unchanged."""
         view = msgspec.structs.replace(profile, files="copy")
         ended, layer = await self._run(view, program, on_output)
@@ -69,78 +67,80 @@ class Sandbox:
             os.close(layer)
 
     async def keep(
-        self, surroundings: KeptProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
-    ) -> Kept:
+        self, surroundings: LongRunningProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
+    ) -> LongRunningProgram:
         """Start a long-running program, such as a server, in `folder` or in its own folder.
 
         Raises SandboxUnavailable when it may not run or access a path, and CommandFailed when it does not start.
         """
         found = await self._confinement()
         self._check_level(found)
-        return await self._keeping.keep(found, surroundings, argv, environment, folder)
+        return await self._program_host.keep(found, surroundings, argv, environment, folder)
 
-    def governed_by(self, files: Callable[[], Iterable[Path]]) -> None:
+    def set_governing_files(self, files: Callable[[], Iterable[Path]]) -> None:
         """Set the files that decide what programs may do. No long-running program may change them or their folders."""
-        self._keeping.governing = files
+        self._program_host.governing = files
 
     @property
-    def keeps_with_network(self) -> bool:
+    def has_networked_programs(self) -> bool:
         """Whether a long-running program has network access now, and so can reach local ports."""
-        return self._keeping.with_network > 0
+        return self._program_host.with_network > 0
 
     async def close(self) -> None:
         """End every program and helper process."""
-        await self._keeping.close()
+        await self._program_host.close()
         await self._pools.close()
         if self._scratch is not None:
             await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
             self._scratch = None
 
-    async def _run(self, profile: Profile, program: Program, on_output: OnOutput | None) -> tuple[Ended, int]:
-        found = await self._usable(profile)
+    async def _run(
+        self, profile: SandboxProfile, program: Program, on_output: OnOutput | None
+    ) -> tuple[SandboxResult, int]:
+        found = await self._check_profile(profile)
         try:
             try:
                 return await self._attempt(found, profile, program, on_output)
-            except NotBegun:
+            except NotStarted:
                 return await self._attempt(found, profile, program, on_output)
         except WorkerGone as error:
             log.warning("the sandbox failed while it ran %s: %s", program.argv[0], error)
             raise CommandFailed(f"The sandbox failed while it ran {program.argv[0]}: {error}.") from error
 
     async def _attempt(
-        self, found: Confinement, profile: Profile, program: Program, on_output: OnOutput | None
-    ) -> tuple[Ended, int]:
+        self, found: Confinement, profile: SandboxProfile, program: Program, on_output: OnOutput | None
+    ) -> tuple[SandboxResult, int]:
         disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
-        folder = f"{found.workspace(profile)}/{program.folder}"
-        pool = self._pools.of(profile)
+        folder = f"{found.workspace_path(profile)}/{program.folder}"
+        pool = self._pools.get_pool(profile)
         worker = await pool.take(profile.files)
         try:
-            running = Running(program, worker, on_output)
+            running = ProgramRun(program, worker, on_output)
             if found.namespaces:
-                return await running.to_the_end(folder, program.environment, found.level, disk)
-            with self._temporary() as temporary:
+                return await running.run(folder, program.environment, found.level, disk)
+            with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
-                return await running.to_the_end(folder, environment, found.level, disk)
+                return await running.run(folder, environment, found.level, disk)
         finally:
             pool.give_back(worker)
 
     async def _confinement(self) -> Confinement:
-        async with self._finding:
-            if self._found is None:
-                self._found = await find(self._home, self._settings)
-                if self._found.level.word != "full":
-                    log.warning("the sandbox is %s", self._found.level)
-            return self._found
+        async with self._probe_lock:
+            if self._known_confinement is None:
+                self._known_confinement = await find_confinement(self._home, self._settings)
+                if self._known_confinement.level.word != "full":
+                    log.warning("the sandbox is %s", self._known_confinement.level)
+            return self._known_confinement
 
-    async def _usable(self, profile: Profile) -> Confinement:
+    async def _check_profile(self, profile: SandboxProfile) -> Confinement:
         """Return the confinement if this profile may run in it."""
-        if self._found is not None and profile in self._checked:
-            return self._found
+        if self._known_confinement is not None and profile in self._checked:
+            return self._known_confinement
         found = await self._confinement()
         self._check_level(found)
         if profile.files == "copy" and not found.copies:
             raise SandboxUnavailable(f"Copy-on-write views are not available: the sandbox is {found.level}.")
-        if _holds(profile.workspace, self._home):
+        if _contains(profile.workspace, self._home):
             raise SandboxUnavailable(
                 f"The workspace {profile.workspace} contains Doorward's own folder {self._home}, "
                 "which no program may see.",
@@ -162,22 +162,22 @@ class Sandbox:
                 hint=found.level.hint or "To run programs with resource limits alone, set sandbox.allow_unconfined.",
             )
 
-    async def _zygote(self, profile: Profile) -> Zygote:
+    async def _start_zygote(self, profile: SandboxProfile) -> Zygote:
         found = await self._confinement()
-        scratch = Path() if found.namespaces else self._folder_for_scratch()
-        return await found.zygote(profile, self._settings, scratch)
+        scratch = Path() if found.namespaces else self._scratch_folder()
+        return await found.start_zygote(profile, self._settings, scratch)
 
     @contextlib.contextmanager
-    def _temporary(self) -> Iterator[dict[str, str]]:
+    def _temporary_folder(self) -> Iterator[dict[str, str]]:
         """A temporary folder for a program without a /tmp of its own, removed afterwards."""
-        with tempfile.TemporaryDirectory(dir=self._folder_for_scratch(), ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(dir=self._scratch_folder(), ignore_cleanup_errors=True) as folder:
             yield {"HOME": folder, "TMPDIR": folder}
 
-    def _folder_for_scratch(self) -> Path:
+    def _scratch_folder(self) -> Path:
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self._home))
         return self._scratch
 
 
-def _holds(folder: str, inner: Path) -> bool:
+def _contains(folder: str, inner: Path) -> bool:
     return inner.resolve().is_relative_to(Path(folder).resolve())

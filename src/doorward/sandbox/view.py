@@ -11,19 +11,19 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 """The PATH of programs."""
 USER = 1000
 """User and group id inside the sandbox, whichever account runs Doorward."""
-INSIDE = "/run/doorward"
+HELPER_CODE = "/run/doorward"
 """Folder of the helpers' code inside the sandbox."""
 LAYERS = "/run/layers"
 """Folder of a worker's copy-on-write layers."""
 
 
-def passwd(home: str) -> bytes:
+def make_passwd(home: str) -> bytes:
     """The content of /etc/passwd. A home folder whose name does not fit the format becomes /tmp."""
     home = "/tmp" if ":" in home or "\n" in home else home
     return f"root:x:0:0:root:/:/usr/sbin/nologin\nagent:x:{USER}:{USER}:agent:{home}:/bin/bash\n".encode()
 
 
-PASSWD = passwd("/tmp")
+PASSWD = make_passwd("/tmp")
 GROUP = f"root:x:0:\nagent:x:{USER}:\n".encode()
 
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -49,7 +49,7 @@ _ETC_OF_NETWORK = ("/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
-def environment(temporary: str) -> dict[str, str]:
+def make_environment(temporary: str) -> dict[str, str]:
     """The complete environment of a program. Nothing of Doorward's own environment is passed on."""
     return {
         "PATH": PATH,
@@ -63,27 +63,27 @@ def environment(temporary: str) -> dict[str, str]:
     }
 
 
-def system_links() -> list[tuple[str, str]]:
+def list_system_links() -> list[tuple[str, str]]:
     """Top-level symlinks into /usr, such as /bin, with their targets."""
     return [(f"/{name}", os.readlink(f"/{name}")) for name in _TOP if Path(f"/{name}").is_symlink()]
 
 
-def system_folders() -> list[str]:
+def list_system_folders() -> list[str]:
     """/usr, and the folders of programs and libraries outside it."""
     plain = [f"/{name}" for name in _TOP if Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()]
     return ["/usr", *plain]
 
 
-def etc_files(*, network: bool) -> list[str]:
+def list_etc_files(*, network: bool) -> list[str]:
     return [name for name in (*_ETC, *(_ETC_OF_NETWORK if network else ())) if Path(name).exists()]
 
 
-def python() -> tuple[str, str]:
+def find_python() -> tuple[str, str]:
     """The Python interpreter for the helpers, and its prefix."""
     prefix = sys.base_prefix
     return os.path.realpath(f"{prefix}/bin/python{sys.version_info.major}.{sys.version_info.minor}"), prefix
 
 
-def inside() -> str:
+def helper_code_folder() -> str:
     """The folder of the helpers' code outside the sandbox."""
     return str(Path(__file__).parent / "inside")

@@ -11,19 +11,19 @@ import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from doorward.sandbox.helper_process import HelperProcess, spawn_helper
 from doorward.sandbox.inside import messages
-from doorward.sandbox.profile import Files
-from doorward.sandbox.spawning import Spawned, spawned
+from doorward.sandbox.program import FileAccess
 from doorward.sandbox.worker import Worker, WorkerGone
 
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from inside import zygote; zygote.main()"
-_PATIENCE = 15.0
+_START_TIMEOUT = 15.0
 
 
 class Zygote:
     """A running zygote. When it or Doorward ends, all its workers and their programs end."""
 
-    def __init__(self, spawned: Spawned, *, takes_all_along: bool) -> None:
+    def __init__(self, spawned: HelperProcess, *, takes_all_along: bool) -> None:
         self._spawned = spawned
         self._process = spawned.process
         self._takes_all_along = takes_all_along
@@ -34,63 +34,63 @@ class Zygote:
     @classmethod
     async def start(cls, around: Sequence[str], home: str, setup: dict[str, Any]) -> Zygote:
         """Start a zygote. `around` is the command line of the sandbox, `home` the folder of its code inside it."""
-        self = cls(spawned(around, _START, home), takes_all_along=bool(around))
+        self = cls(spawn_helper(around, _START, home), takes_all_along=bool(around))
         try:
-            await self._greet(setup)
+            await self._handshake(setup)
         except BaseException:
             await self.close()
             raise
         return self
 
-    async def worker(self, files: Files, setup: Mapping[str, Any] | None = None) -> Worker:
+    async def fork_worker(self, files: FileAccess, setup: Mapping[str, Any] | None = None) -> Worker:
         """Fork a worker with this access to the workspace, and wait until it is confined and ready.
 
         `setup` adds options for this worker only.
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            messages.send(self._control, messages.encoded({**(setup or {}), "files": files}), (theirs.fileno(),))
+            messages.send(self._control, messages.encode({**(setup or {}), "files": files}), (theirs.fileno(),))
         except OSError as error:
             ours.close()
-            raise WorkerGone(f"the sandbox ended: {self.complaint() or error.strerror}") from error
+            raise WorkerGone(f"the sandbox ended: {self.last_error_line() or error.strerror}") from error
         finally:
             theirs.close()
         worker = Worker(ours, files)
-        await worker.ready()
+        await worker.wait_ready()
         return worker
 
-    def died(self) -> bool:
+    def has_died(self) -> bool:
         """Whether the zygote or its bubblewrap has ended; one may end a moment before the other."""
         gone = os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        return gone or messages.is_over(self._control)
+        return gone or messages.is_closed(self._control)
 
-    def complaint(self) -> str:
+    def last_error_line(self) -> str:
         """The last line that it or bubblewrap wrote."""
-        return self._spawned.complaint()
+        return self._spawned.last_error_line()
 
     async def close(self) -> None:
         """End it and wait until everything in its namespaces is gone."""
         self._control.close()
         try:
             if self._takes_all_along:
-                await asyncio.to_thread(self._ended, *self._killed())
+                await asyncio.to_thread(self._wait_for_end, *self._kill())
             else:
                 # It needs time to end its workers and their programs first.
-                timer = asyncio.get_running_loop().call_later(_PATIENCE, self._spawned.kill)
+                timer = asyncio.get_running_loop().call_later(_START_TIMEOUT, self._spawned.kill)
                 await asyncio.to_thread(os.waitpid, self._process, 0)
                 timer.cancel()
         finally:
-            self._spawned.let_go()
+            self._spawned.close()
 
-    def _killed(self) -> tuple[int, int]:
-        first, handle = self._spawned.inner()
+    def _kill(self) -> tuple[int, int]:
+        first, handle = self._spawned.find_inner_process()
         self._spawned.kill()
         if handle >= 0:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
         return first, handle
 
-    def _ended(self, first: int, handle: int) -> None:
+    def _wait_for_end(self, first: int, handle: int) -> None:
         os.waitpid(self._process, 0)
         if handle < 0:
             return
@@ -101,7 +101,7 @@ class Zygote:
         with contextlib.suppress(ChildProcessError):  # Doorward must reap it when it is PID 1 of a container
             os.waitpid(first, os.WNOHANG)
 
-    async def _greet(self, setup: dict[str, Any]) -> None:
+    async def _handshake(self, setup: dict[str, Any]) -> None:
         loop = asyncio.get_running_loop()
         answered = loop.create_future()
 
@@ -111,16 +111,16 @@ class Zygote:
 
         loop.add_reader(self._control, heard)
         try:
-            messages.send(self._control, messages.encoded(setup))
-            async with asyncio.timeout(_PATIENCE):
+            messages.send(self._control, messages.encode(setup))
+            async with asyncio.timeout(_START_TIMEOUT):
                 await answered
             answer, _ = messages.receive(self._control)
         except TimeoutError as error:
             raise WorkerGone("the sandbox did not start in time") from error
         except OSError as error:
-            raise WorkerGone(self.complaint() or str(error)) from error
+            raise WorkerGone(self.last_error_line() or str(error)) from error
         finally:
             loop.remove_reader(self._control)
         if answer is None:
-            raise WorkerGone(self.complaint() or "the sandbox ended as it started")
+            raise WorkerGone(self.last_error_line() or "the sandbox ended as it started")
         self.landlock = bool(answer["landlock"])

@@ -40,7 +40,7 @@ def insert_session(id: str, tenant: str, user: str, refresh: str, created_at: fl
     )
 
 
-def still_the_password(tenant: str, user: str, hash: str) -> Statement:
+def require_same_password(tenant: str, user: str, hash: str) -> Statement:
     """Changes nothing, but makes its write fail if the password has changed in the meantime."""
     return Statement(
         "UPDATE passwords SET hash = hash WHERE tenant = ? AND user = ? AND hash = ?",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from doorward.errors import BadParams, NotPermitted
-from doorward.facts import Access
-from doorward.model import KEEPER
+from doorward.core.classification import Access
+from doorward.core.errors import BadParams, NotPermitted
+from doorward.core.model import KEEPER
 from doorward.store.scope import Scope
 
 LISTS = ("access_read", "access_edit", "access_full", "access_deny")
@@ -21,14 +21,14 @@ def rights(lists: Mapping[str, Any], identities: Collection[str], level: int) ->
 
     A malformed list fails closed: as a grant it admits nobody, as a denial it denies everybody.
     """
-    denied = _named(lists.get("access_deny"))
+    denied = _names_caller(lists.get("access_deny"))
     if denied is None or not denied.isdisjoint(identities):
         return NONE
     given = {name: value for name, _ in _GRANTS if (value := lists.get(name)) not in (None, [])}
     if not given or level >= Access.ROOT:
         return level
     for name, grants in _GRANTS:
-        named = _named(given.get(name))
+        named = _names_caller(given.get(name))
         if named is not None and not named.isdisjoint(identities):
             return grants
     return NONE
@@ -67,7 +67,7 @@ def changes_lists(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     return any((before.get(name) or []) != (after.get(name) or []) for name in LISTS)
 
 
-def _named(value: Any) -> frozenset[str] | None:
+def _names_caller(value: Any) -> frozenset[str] | None:
     if value is None:
         return frozenset()
     if isinstance(value, list) and all(isinstance(one, str) for one in value):

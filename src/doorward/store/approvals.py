@@ -90,7 +90,7 @@ def expire(now: float, decided_before: float) -> list[Statement]:
     ]
 
 
-def lapse(id: str, now: float) -> Statement:
+def expire_now(id: str, now: float) -> Statement:
     """Expire a pending approval now: nobody waits for it any more."""
     return Statement(
         "UPDATE approvals SET expires_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?", (now, id, now)

@@ -43,7 +43,7 @@ async def content(store: Store, tenant: str, room: str, id: str, offset: int, le
     return bytes(rows[0]["bytes"]) if rows else b""
 
 
-async def loose(store: Store, tenant: str, uploader: str) -> int:
+async def unattached(store: Store, tenant: str, uploader: str) -> int:
     """The number of a user's uploads that are not attached to a message yet."""
     rows = await store.read(
         "SELECT count(*) AS many FROM attachments WHERE message = '' AND tenant = ? AND uploader = ?",
@@ -52,5 +52,5 @@ async def loose(store: Store, tenant: str, uploader: str) -> int:
     return int(rows[0]["many"])
 
 
-def forget_loose(before: float) -> Statement:
+def delete_unattached(before: float) -> Statement:
     return Statement("DELETE FROM attachments WHERE message = '' AND at < ?", (before,))

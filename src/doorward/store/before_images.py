@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from doorward.model import Call
-from doorward.record import thought
+from doorward.core.model import Call
+from doorward.store.ledger.record import with_origin
 from doorward.store.sqlite import Statement, Store
 
 _LOOKED_AT = 500
@@ -34,7 +34,9 @@ class BeforeImage(msgspec.Struct, frozen=True):
     at: float
 
 
-def keep(call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0) -> Statement:
+def store_image(
+    call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0
+) -> Statement:
     """Store the content that is about to be replaced. Belongs in the same write as the change."""
     caller = call.caller
     return Statement(
@@ -73,7 +75,7 @@ async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
     return [_image(row) for row in rows]
 
 
-class Trace(msgspec.Struct, frozen=True):
+class ChangeTrace(msgspec.Struct, frozen=True):
     """A before-image without its bytes, which may be large."""
 
     call: str
@@ -87,17 +89,17 @@ class Trace(msgspec.Struct, frozen=True):
     at: float
 
 
-async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[Trace]:
+async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[ChangeTrace]:
     """The changes of one target, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
         " WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
         (tenant, kind, target, limit),
     )
-    return [msgspec.convert(row, Trace) for row in rows]
+    return [msgspec.convert(row, ChangeTrace) for row in rows]
 
 
-class Change(msgspec.Struct, frozen=True):
+class RecordedChange(msgspec.Struct, frozen=True):
     """The targets of one execution that has not been undone."""
 
     call: str
@@ -113,12 +115,12 @@ async def open_changes(
     *,
     requests: Sequence[str] | None = None,
     limit: int = 5,
-) -> list[Change]:
+) -> list[RecordedChange]:
     """The changes in a room that can still be undone, newest first, without undos.
 
     `by` is the caller and the person it acts for. With `requests`, only changes the keeper made for these requests.
     """
-    notes = None if requests is None else msgspec.json.encode([thought("", one) for one in requests]).decode()
+    notes = None if requests is None else msgspec.json.encode([with_origin("", one) for one in requests]).decode()
     rows = await store.read(
         "SELECT call, command, json_group_array(target) AS targets, max(at) AS newest FROM"
         " (SELECT call, command, target, at FROM before_images WHERE tenant = ?1 AND caller = ?2 AND behalf = ?3"
@@ -128,7 +130,7 @@ async def open_changes(
         " GROUP BY call ORDER BY newest DESC LIMIT ?7",
         (tenant, *by, room, notes, _LOOKED_AT, limit),
     )
-    return [Change(row["call"], row["command"], tuple(msgspec.json.decode(row["targets"]))) for row in rows]
+    return [RecordedChange(row["call"], row["command"], tuple(msgspec.json.decode(row["targets"]))) for row in rows]
 
 
 def _image(row: dict[str, Any]) -> BeforeImage:

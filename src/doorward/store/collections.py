@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from doorward.command import shortened
-from doorward.errors import BadParams
+from doorward.core.command import shorten
+from doorward.core.errors import BadParams
 from doorward.store import values
 from doorward.store.dialect import SQLITE, Bindings, Ref
-from doorward.store.scope import Names, Scope, quoted
+from doorward.store.scope import Scope, ScopeSql, quoted
 
 FieldKind = Literal["text", "number", "boolean", "time", "json", "bytes", "any"]
 
@@ -45,18 +45,18 @@ class Collection(ABC):
         self._by_name = {field.name: field for field in self.fields}
 
     @abstractmethod
-    def select(self, names: Names) -> str:
+    def select(self, names: ScopeSql) -> str:
         """A SELECT of exactly the rows visible in a scope, with every column that refs and ties use."""
 
     @abstractmethod
-    def view(self, names: Names) -> str:
+    def view(self, names: ScopeSql) -> str:
         """The same rows for a caller's own SQL, with one column per field."""
 
     @abstractmethod
     def columns(self, wanted: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Any]], dict[str, Any]]]:
         """The columns to select for these top-level fields (none means all), and a function from row to record."""
 
-    def stretches(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
+    def scan_conditions(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
         """Conditions that together cover every row. A page is read under one after the other, in this order.
 
         A collection that knows where matching rows are overrides this, so that rare rows are found without a full scan.
@@ -84,17 +84,17 @@ class Collection(ABC):
 
     def unknown(self, field: str) -> BadParams:
         names = ", ".join(one.name for one in self.fields)
-        return BadParams(f"{self.name} has no field {shortened(field)}; it has: {names}.")
+        return BadParams(f"{self.name} has no field {shorten(field)}; it has: {names}.")
 
 
-class Tabular(Collection):
+class TableCollection(Collection):
     """A collection whose fields are columns."""
 
     def columns(self, wanted: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Any]], dict[str, Any]]]:
         fields = [self._by_name[name] for name in dict.fromkeys(wanted)] or list(self.fields)
 
         def record(row: Sequence[Any]) -> dict[str, Any]:
-            return {field.name: _shown(field, value) for field, value in zip(fields, row, strict=False)}
+            return {field.name: _render_field(field, value) for field, value in zip(fields, row, strict=False)}
 
         return [f"c.{quoted(field.name)}" for field in fields], record
 
@@ -105,7 +105,7 @@ def json_path(dotted: str) -> str:
     if len(dotted) > MAX_PATH or not all(steps) or any(letter < " " or letter in '"\\' for letter in dotted):
         raise BadParams(
             f"A field name consists of words separated by dots, such as address.city, without quotes, "
-            f"backslashes or control characters; given {shortened(dotted)}."
+            f"backslashes or control characters; given {shorten(dotted)}."
         )
     values.scalar(dotted, "A field name")
     return "$" + "".join(f'."{step}"' for step in steps)
@@ -130,11 +130,11 @@ def _column_ref(field: Field) -> Ref:
     return SQLITE.column(name, time=field.kind == "time")
 
 
-def _shown(field: Field, value: Any) -> Any:
+def _render_field(field: Field, value: Any) -> Any:
     if value is None:
         return None
     if field.kind == "boolean":
         return bool(value)
     if field.kind == "time":
-        return values.shown_time(value)
-    return _decode(value) if field.kind == "json" else values.shown(value)
+        return values.render_time(value)
+    return _decode(value) if field.kind == "json" else values.render_value(value)

@@ -17,17 +17,16 @@ from typing import Literal
 
 import msgspec
 
-from doorward.command import Command
-from doorward.registry import Registry
-from doorward.store import command_meanings
-from doorward.store.accepted import Accepted
-from doorward.store.command_meanings import CommandMeanings
-from doorward.store.command_ranking import Asked, Fields, Term, fit, why
-from doorward.store.command_texts import Texts, lexicon, sayings, texts, words
-from doorward.store.stems import Stems
+from doorward.core.command import Command
+from doorward.core.registry import Registry
+from doorward.store import command_vectors
+from doorward.store.accepted_suggestions import AcceptedSuggestions
+from doorward.store.command_ranking import CommandFields, SearchQuestion, Term, explain_score, score
+from doorward.store.command_texts import CommandTexts, StemCache, lexicon, phrasings, texts, words
+from doorward.store.command_vectors import CommandVectors
 
-_COLUMNS = ", ".join(Texts._fields)
-_MARKS = ", ".join("?" * len(Texts._fields))
+_COLUMNS = ", ".join(CommandTexts._fields)
+_MARKS = ", ".join("?" * len(CommandTexts._fields))
 _WEIGHTS = "4, 2, 2, 1, 1"
 _EVERYWHERE = "zzeverywhere"
 """A word that every command has. With it, an expression can contain words that count but are not required."""
@@ -49,7 +48,7 @@ _ALONE = 0.1
 """The score of a command that is close in meaning but shares no word."""
 
 
-class Hit(msgspec.Struct, frozen=True):
+class SearchHit(msgspec.Struct, frozen=True):
     """One search result."""
 
     command: str
@@ -63,11 +62,11 @@ class CommandIndex:
     """All commands of the server by their words. There is one index per server."""
 
     def __init__(
-        self, registry: Registry, *, owner: str = "", accepted: Accepted | None = None, vectors: bool = False
+        self, registry: Registry, *, owner: str = "", accepted: AcceptedSuggestions | None = None, vectors: bool = False
     ) -> None:
         self._registry = registry
         self._accepted = accepted
-        self._meanings = CommandMeanings() if vectors and command_meanings.installed() else None
+        self._meanings = CommandVectors() if vectors and command_vectors.is_installed() else None
         self._meant = -1
         """The registry revision of the vectors."""
         self._owner = owner
@@ -78,7 +77,7 @@ class CommandIndex:
             f"CREATE VIRTUAL TABLE found USING fts5 ({_COLUMNS}, content = '', tokenize = 'porter unicode61');"
             "CREATE VIRTUAL TABLE vocabulary USING fts5vocab (found, 'row');"
         )
-        self._stems = Stems()
+        self._stems = StemCache()
         self._rows: dict[str, tuple[int, Command]] = {}
         self._names: dict[int, str] = {}
         self._length = 0
@@ -87,7 +86,7 @@ class CommandIndex:
         self._revision = -1
         self._known_by: dict[str, int] = {}
         """A cache: how many commands contain a stem."""
-        self._fields: dict[int, Fields] = {}
+        self._fields: dict[int, CommandFields] = {}
         self._spelt: dict[str, str] = {}
         """One word for each stem of a synonym."""
 
@@ -109,7 +108,7 @@ class CommandIndex:
         tenant: str = "",
         *,
         meaning: bool = False,
-    ) -> list[Hit]:
+    ) -> list[SearchHit]:
         """The commands that match a query, best first.
 
         `among` limits the names that may be returned. Without it, private commands are returned only to the tenant that
@@ -118,10 +117,10 @@ class CommandIndex:
         """
         self._follow()
         with self._lock:
-            asked = self._asked(query)
+            asked = self._parse_question(query)
             if not asked.terms or limit < 1:
                 return []
-            taken = self._accepted.adds(tenant, asked.stems) if self._accepted is not None else {}
+            taken = self._accepted.score_boosts(tenant, asked.stems) if self._accepted is not None else {}
             learned = [self._rows[name][0] for name in taken if name in self._rows]
             fuses = meaning and self._meanings is not None
             wanted = max(limit, _ENOUGH) if fuses else limit
@@ -131,13 +130,13 @@ class CommandIndex:
             found: list[tuple[float, str]] = []
             for row in rows:
                 name = self._names[row]
-                score = fit(asked, self._fields[row], average) + taken.get(name, 0.0)
-                if score > 0:
-                    found.append((min(1.0, score), name))
+                points = score(asked, self._fields[row], average) + taken.get(name, 0.0)
+                if points > 0:
+                    found.append((min(1.0, points), name))
             found.sort(key=lambda one: (-one[0], one[1]))
             if fuses:
                 found = self._fused(query, found, among, limit, tenant)
-            return [Hit(name, round(score, 3), self._why(asked, name, taken)) for score, name in found[:limit]]
+            return [SearchHit(name, round(score, 3), self._why(asked, name, taken)) for score, name in found[:limit]]
 
     def _fused(
         self, query: str, found: list[tuple[float, str]], among: Container[str] | None, limit: int, tenant: str
@@ -166,29 +165,29 @@ class CommandIndex:
         lowest = min(_ALONE, scores[-1])
         return [(scores[place] if place < len(scores) else lowest, name) for place, name in enumerate(order)]
 
-    def _why(self, asked: Asked, name: str, taken: Container[str]) -> str:
-        told = why(asked, self._fields[self._rows[name][0]])
+    def _why(self, asked: SearchQuestion, name: str, taken: Container[str]) -> str:
+        told = explain_score(asked, self._fields[self._rows[name][0]])
         return f"{told}; people here chose it for similar questions" if name in taken else told
 
     def known_words(self, query: str) -> frozenset[str]:
         """The stems of a question that commands contain too. Only these may be stored."""
         self._follow()
         with self._lock:
-            return frozenset(stem for stem in self._asked(query).stems if self._count(stem))
+            return frozenset(stem for stem in self._parse_question(query).stems if self._count(stem))
 
-    def meant(self, text: str) -> dict[str, frozenset[str]]:
+    def query_terms(self, text: str) -> dict[str, frozenset[str]]:
         """The content words of a text in order, each with its stem and the stems of its synonyms."""
         telling = list(dict.fromkeys(word for word in words(text[:_LONGEST_QUERY]) if word not in lexicon().stop))
         with self._lock:
             found = zip(telling, self._stems.of(telling), strict=True)
-            return {word: frozenset((stem, *self._alike().get(stem, ()))) for word, stem in found}
+            return {word: frozenset((stem, *self._similar().get(stem, ()))) for word, stem in found}
 
     def stems(self, text: str) -> frozenset[str]:
         """The stems of the content words of a text."""
         with self._lock:
             return frozenset(self._stems.of(word for word in words(text) if word not in lexicon().stop))
 
-    def _asked(self, query: str) -> Asked:
+    def _parse_question(self, query: str) -> SearchQuestion:
         """Parse a question into its content words. If it has only stop words, these are used."""
         every = words(query[:_LONGEST_QUERY])
         stop = lexicon().stop
@@ -198,19 +197,21 @@ class CommandIndex:
         for word, stem in zip(telling, self._stems.of(telling), strict=True):
             terms.setdefault(stem, self._term(word, stem, last=word == telling[-1]))
         stems = self._stems.of(every)
-        return Asked(tuple(terms.values()), frozenset(itertools.pairwise(stems)), frozenset(terms))
+        return SearchQuestion(tuple(terms.values()), frozenset(itertools.pairwise(stems)), frozenset(terms))
 
     def _term(self, word: str, stem: str, *, last: bool) -> Term:
         count = len(self._rows)
         direct = self._count(stem)
-        alike = tuple(one for one in self._alike().get(stem, ()) if self._count(one))
+        alike = tuple(one for one in self._similar().get(stem, ()) if self._count(one))
         unfinished = last and not direct and len(word) > 2 and word.isalpha()
         weight = math.log(1 + count / (1 + (direct or min(map(self._count, alike), default=0))))
         if not direct and not alike:
             weight /= 2  # most likely a name of the user's own, which should not count much against a command
         return Term(word, stem, weight, alike, unfinished)
 
-    def _candidates(self, asked: Asked, among: Container[str] | None, limit: int, tenant: str) -> Iterator[int]:
+    def _candidates(
+        self, asked: SearchQuestion, among: Container[str] | None, limit: int, tenant: str
+    ) -> Iterator[int]:
         """The rows to rank: found by the rarer words and, if these find too few, by all words."""
         seen = 0
         given: set[int] = set()
@@ -228,7 +229,7 @@ class CommandIndex:
             if seen >= limit:
                 return
 
-    def _expressions(self, asked: Asked) -> Iterator[str]:
+    def _expressions(self, asked: SearchQuestion) -> Iterator[str]:
         direct = sorted((self._count(term.stem), f'"{term.word}"') for term in asked.terms if self._count(term.stem))
         everything = list(direct)
         telling = [one for one in direct if one[0] <= max(_FEW_ENOUGH, len(self._rows) * _COMMON)]
@@ -273,19 +274,19 @@ class CommandIndex:
             found = self._known_by[stem] = row[0] if row else 0
         return found
 
-    def _cut(self, command: Command, found: Texts) -> Fields:
+    def _cut(self, command: Command, found: CommandTexts) -> CommandFields:
         """The words of a command as stems, in one batch because each lookup of new stems is a query."""
         stop = lexicon().stop
-        says = sayings(command)
+        says = phrasings(command)
         said = [[word for word in words(one) if word not in stop] for one in says]
         lists = [*map(words, found), *said]
         stems = iter(self._stems.of(itertools.chain.from_iterable(lists)))
         cut = [list(itertools.islice(stems, len(one))) for one in lists]
         telling = map(frozenset, cut[len(found) :])
-        return Fields(cut[: len(found)], tuple(zip(says, telling, strict=True)))
+        return CommandFields(cut[: len(found)], tuple(zip(says, telling, strict=True)))
 
     @functools.cache  # noqa: B019 (one index per server)
-    def _alike(self) -> dict[str, tuple[str, ...]]:
+    def _similar(self) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
         for group in lexicon().alike:
             stems = self._stems.of(group)
@@ -298,9 +299,9 @@ class CommandIndex:
         """Index the registry's changes in small steps, so that other searches do not wait long."""
         while self._registry.revision != self._revision:
             with self._lock:
-                self._take_some()
+                self._index_some()
 
-    def _take_some(self) -> None:
+    def _index_some(self) -> None:
         revision = self._registry.revision
         current = {command.name: command for command in self._registry}
         gone = [name for name, (_, command) in self._rows.items() if current.get(name) is not command]
@@ -328,7 +329,7 @@ class CommandIndex:
         del self._fields[row]
         self._length -= self._write("'delete', ", row, texts(command))
 
-    def _write(self, how: str, row: int, found: Texts) -> int:
+    def _write(self, how: str, row: int, found: CommandTexts) -> int:
         """Add or remove a command's words. The index stores no texts, so a removal needs the same words again."""
         into = f"INSERT INTO found ({'found, ' if how else ''}rowid, {_COLUMNS}) VALUES ({how}?, {_MARKS})"
         self._db.execute(into, (row, *found[:-1], f"{found.text} {_EVERYWHERE}"))

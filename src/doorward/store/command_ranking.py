@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from doorward.command import shortened
+from doorward.core.command import shorten
 
 _SATURATION, _LENGTH = 1.2, 0.75
 _BY_FIELD = (4.0, 2.0, 2.0, 1.0, 1.0)
@@ -40,14 +40,14 @@ class Term(NamedTuple):
     """Whether it may be the beginning of a word the user is still typing."""
 
 
-class Asked(NamedTuple):
+class SearchQuestion(NamedTuple):
     terms: tuple[Term, ...]
     pairs: frozenset[tuple[str, str]]
     """The pairs of adjacent stems."""
     stems: frozenset[str]
 
 
-class Fields:
+class CommandFields:
     """The stems of a command, in the order of the index's fields.
 
     Each field is one string with a space on both sides of every stem. This takes little memory for many commands and is
@@ -79,7 +79,7 @@ class Fields:
         return sum(any(f" {one}  {two} " in text for text in first) for one, two in asked)
 
 
-def fit(asked: Asked, fields: Fields, average: float) -> float:
+def score(asked: SearchQuestion, fields: CommandFields, average: float) -> float:
     """Score a command's fields from 0 to 1. `average` is the average number of words per command."""
     norm = _SATURATION * (1 - _LENGTH + _LENGTH * fields.length / max(average, 1.0))
     points = ideal = known = 0.0
@@ -108,7 +108,7 @@ def fit(asked: Asked, fields: Fields, average: float) -> float:
     return _WORDS * points / ideal + _NAMED * named + _PAIRS * pairs + _KNOWN * whole + _SAID * closeness
 
 
-def why(asked: Asked, fields: Fields) -> str:
+def explain_score(asked: SearchQuestion, fields: CommandFields) -> str:
     """The field that contains most of the words and which ones, then the field with most of the others."""
     found = [(term, counts) for term in asked.terms if (counts := fields.count(term)) is not None]
     said = _nearest(asked.stems, fields.said)[0]
@@ -117,13 +117,13 @@ def why(asked: Asked, fields: Fields) -> str:
         worth = [sum(term.weight for term, counts in found if counts[field]) for field in range(len(_PLACES))]
         field = worth.index(max(worth))
         here = [term.word for term, counts in found if counts[field]]
-        place = _PLACES[field] or (f"its example {shortened(said)} has" if said else "its examples have")
-        told.append(f"{place} {_listed(here)}")
+        place = _PLACES[field] or (f"its example {shorten(said)} has" if said else "its examples have")
+        told.append(f"{place} {_join_words(here)}")
         found = [one for one in found if not one[1][field]]
     if told:
         return "; ".join(told)
     alike = [term.word for term in asked.terms if any(fields.places(f" {stem} ") for stem in term.alike)]
-    return f"it has words like {_listed(alike)}" if alike else "it has a similar meaning"
+    return f"it has words like {_join_words(alike)}" if alike else "it has a similar meaning"
 
 
 def _nearest(stems: frozenset[str], said: Iterable[tuple[str, frozenset[str]]]) -> tuple[str, float]:
@@ -135,6 +135,6 @@ def _nearest(stems: frozenset[str], said: Iterable[tuple[str, frozenset[str]]]) 
     return best, nearest
 
 
-def _listed(words: list[str]) -> str:
+def _join_words(words: list[str]) -> str:
     more = f" and {len(words) - _MOST_TOLD} more" if len(words) > _MOST_TOLD else ""
     return ", ".join(words[:_MOST_TOLD]) + more

@@ -1,20 +1,48 @@
-"""The searchable texts of a command, field by field, and the words of a question.
-
-Stop words and synonyms are in `command_words.json`. Further example phrases of the built-in commands are in
-`command_phrasings.json`.
-"""
+"""Word stems from SQLite's own Porter stemmer, so that they match the full-text index exactly."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any, NamedTuple
 
 import msgspec
 
-from doorward.command import Command
+from doorward.core.command import Command
+
+_MOST = 50_000
+
+
+class StemCache:
+    """A cache of word stems. Not thread-safe: the owner must lock it."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._db.execute("CREATE VIRTUAL TABLE one USING fts5 (word, tokenize = 'porter unicode61')")
+        self._db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab (one, 'instance')")
+        self._known: dict[str, str] = {}
+
+    def of(self, words: Iterable[str]) -> list[str]:
+        """The stem of each word. Words must be single and in lower case."""
+        words = list(words)
+        if len(self._known) > _MOST:
+            self._known.clear()
+        unknown = list(dict.fromkeys(word for word in words if word not in self._known))
+        if unknown:
+            self._learn(unknown)
+        return [self._known[word] for word in words]
+
+    def _learn(self, unknown: list[str]) -> None:
+        self._known.update({word: word for word in unknown})
+        self._db.execute("BEGIN")
+        self._db.executemany("INSERT INTO one (rowid, word) VALUES (?, ?)", enumerate(unknown))
+        found = self._db.execute("SELECT doc, term FROM stem ORDER BY doc, offset").fetchall()
+        self._db.execute("ROLLBACK")
+        self._known.update({unknown[row]: stem for row, stem in found})
+
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -23,7 +51,7 @@ _LONGEST_TEXT = 4_000
 _MOST_PARAMETERS = 60
 
 
-class Texts(NamedTuple):
+class CommandTexts(NamedTuple):
     """The text of each index field for one command, in the order of the columns."""
 
     name: str
@@ -51,39 +79,39 @@ def _phrasings() -> dict[str, tuple[str, ...]]:
     return msgspec.json.decode(text, type=dict[str, tuple[str, ...]])
 
 
-def sayings(command: Command) -> tuple[str, ...]:
+def phrasings(command: Command) -> tuple[str, ...]:
     """The example phrases of a command and, for built-in commands, further phrasings."""
     return (*(one.says for one in command.facts.examples), *_phrasings().get(command.name, ()))
 
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case. Compound names such as `getUserName` and `user_name` are split."""
-    return _WORD.findall(spelt(text).lower())
+    return _WORD.findall(spellings(text).lower())
 
 
-def spelt(text: str) -> str:
+def spellings(text: str) -> str:
     """A text with its camel-case names split into words."""
     return _HUMP.sub(" ", text[:_LONGEST_TEXT])
 
 
-def texts(command: Command) -> Texts:
+def texts(command: Command) -> CommandTexts:
     """The searchable texts of a command. Must be deterministic: the index needs the same texts to remove it."""
-    name = f"{command.name} {spelt(command.wire)}" if command.wire != command.name else command.name
-    said = " . ".join(sayings(command))
+    name = f"{command.name} {spellings(command.wire)}" if command.wire != command.name else command.name
+    said = " . ".join(phrasings(command))
     behind = command.description.removeprefix(command.summary)
-    return Texts(
+    return CommandTexts(
         name=" ".join(dict.fromkeys(words(name))),
         said=said[:_LONGEST_TEXT],
-        told=f"{spelt(command.summary)} {command.category}",
+        told=f"{spellings(command.summary)} {command.category}",
         params=_parameters(command.schema),
-        text=spelt(behind),
+        text=spellings(behind),
     )
 
 
 def _parameters(schema: Mapping[str, Any]) -> str:
     parts: list[str] = []
     for key, spec in list(schema.get("properties", {}).items())[:_MOST_PARAMETERS]:
-        parts.append(spelt(key))
+        parts.append(spellings(key))
         if isinstance(spec, dict) and isinstance(told := spec.get("description"), str):
             parts.append(told)
     return " ".join(parts)[:_LONGEST_TEXT]

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import re2
 
-from doorward.command import shortened
-from doorward.errors import BadParams
+from doorward.core.command import shorten
+from doorward.core.errors import BadParams
 from doorward.store import sql_functions
 from doorward.store.dialect import SQLITE, Bindings, Ref
 from doorward.store.values import Scalar, scalar, seconds
@@ -56,7 +56,7 @@ class _Compiler:
 
     def filter(self, given: Any, depth: int) -> str:
         if not isinstance(given, Mapping):
-            raise BadParams(f"A filter must be an object such as {{'name': 'x'}}; given {shortened(given)}.")
+            raise BadParams(f"A filter must be an object such as {{'name': 'x'}}; given {shorten(given)}.")
         self._check_depth(depth)
         parts = [
             self._logic(key, value, depth) if key.startswith("$") else self._field(key, value, depth)
@@ -74,7 +74,7 @@ class _Compiler:
         if operator == "$not":
             return _negated(self.filter(given, depth + 1))
         if not isinstance(given, list) or not given:
-            raise BadParams(f"{operator} takes a list of at least one filter; given {shortened(given)}.")
+            raise BadParams(f"{operator} takes a list of at least one filter; given {shorten(given)}.")
         parts = [self.filter(one, depth + 1) for one in given]
         if operator == "$and":
             return _all(parts)
@@ -120,7 +120,7 @@ class _Compiler:
 
     def _compare(self, ref: Ref, sign: str, value: Scalar, where: str) -> str:
         if value is None or isinstance(value, bool):
-            raise BadParams(f"{where} takes a number or a string; given {shortened(value)}.")
+            raise BadParams(f"{where} takes a number or a string; given {shorten(value)}.")
         kind = SQLITE.is_text(ref) if isinstance(value, str) else SQLITE.is_number(ref)
         return _certain(f"{kind} AND {ref.value} {sign} {self._bind(value)}")
 
@@ -145,10 +145,10 @@ class _Compiler:
 
     def _between(self, ref: Ref, value: Any, where: str) -> str:
         if not isinstance(value, list) or len(value) != 2:
-            raise BadParams(f"{where} takes the list [lowest, highest]; given {shortened(value)}.")
+            raise BadParams(f"{where} takes the list [lowest, highest]; given {shorten(value)}.")
         low, high = (self._scalar(ref, one, where) for one in value)
         if isinstance(low, str) is not isinstance(high, str):
-            raise BadParams(f"{where} takes two numbers or two strings; given {shortened(value)}.")
+            raise BadParams(f"{where} takes two numbers or two strings; given {shorten(value)}.")
         return _all([self._compare(ref, ">=", low, where), self._compare(ref, "<=", high, where)])
 
     def _exists(self, ref: Ref, value: Any, where: str) -> str:
@@ -162,7 +162,7 @@ class _Compiler:
         try:
             sql_functions.pattern(text)
         except re2.error as error:
-            raise BadParams(f"{where} is not a valid RE2 pattern ({error}); given {shortened(value)}.") from error
+            raise BadParams(f"{where} is not a valid RE2 pattern ({error}); given {shorten(value)}.") from error
         return _certain(SQLITE.matches(ref, self._bind(text)))
 
     def _like(self, ref: Ref, value: Any, where: str) -> str:
@@ -220,14 +220,14 @@ def like_pattern(text: str) -> str:
 
 def _pattern(value: Any, where: str) -> str:
     if not isinstance(value, str) or len(value) > MAX_PATTERN:
-        raise BadParams(f"{where} takes a string of at most {MAX_PATTERN} characters; given {shortened(value)}.")
+        raise BadParams(f"{where} takes a string of at most {MAX_PATTERN} characters; given {shorten(value)}.")
     scalar(value, where)
     return value
 
 
 def _flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool):
-        raise BadParams(f"{where} takes true or false; given {shortened(value)}.")
+        raise BadParams(f"{where} takes true or false; given {shorten(value)}.")
     return value
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from doorward.clock import Clock
-from doorward.edited.folderbook import LastGood
+from doorward.config.watched_folder import LastGoodVersion
+from doorward.core.clock import Clock
 from doorward.store.sqlite import Statement, Store
 
 
-class LastGoods:
+class LastGoodVersions:
     """The last good versions in one table."""
 
     def __init__(self, store: Store, table: Literal["recipes", "personas"], clock: Clock) -> None:
@@ -18,11 +18,11 @@ class LastGoods:
         self._table = table
         self._clock = clock
 
-    async def all(self) -> dict[str, LastGood]:
+    async def load_all(self) -> dict[str, LastGoodVersion]:
         rows = await self._store.read(f"SELECT id, body, digest FROM {self._table}")
-        return {row["id"]: LastGood(row["body"], row["digest"]) for row in rows}
+        return {row["id"]: LastGoodVersion(row["body"], row["digest"]) for row in rows}
 
-    async def bring(self, kept: Mapping[str, LastGood], forgotten: list[str]) -> None:
+    async def update(self, kept: Mapping[str, LastGoodVersion], forgotten: list[str]) -> None:
         """Store some versions and delete others, in one write."""
         now = self._clock.now()
         await self._store.write(
@@ -30,7 +30,7 @@ class LastGoods:
             *(Statement(f"DELETE FROM {self._table} WHERE id = ?", (id,)) for id in forgotten),
         )
 
-    def _keep(self, id: str, version: LastGood, now: float) -> Statement:
+    def _keep(self, id: str, version: LastGoodVersion, now: float) -> Statement:
         return Statement(
             f"INSERT INTO {self._table} (id, body, digest, loaded_at) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET body = excluded.body, digest = excluded.digest,"

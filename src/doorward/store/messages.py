@@ -86,7 +86,7 @@ async def find(store: Store, tenant: str, room: str, id: str) -> dict[str, Any] 
     return rows[0] if rows else None
 
 
-async def is_in(store: Store, tenant: str, rooms: Sequence[str], id: str) -> bool:
+async def is_message_in(store: Store, tenant: str, rooms: Sequence[str], id: str) -> bool:
     return bool(
         await store.read(
             "SELECT 1 FROM messages WHERE id = ? AND tenant = ? AND room IN (SELECT value FROM json_each(?))",

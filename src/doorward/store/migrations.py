@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from doorward.errors import Unusable
+from doorward.core.errors import Unusable
 
 FOUNDATION = """
 CREATE TABLE ledger (
@@ -101,7 +101,7 @@ CREATE TABLE records (
 ) STRICT;
 """
 
-FORESEEN = """
+APPROVAL_EFFECTS = """
 ALTER TABLE approvals ADD COLUMN foreseen TEXT NOT NULL DEFAULT '';
 ALTER TABLE approvals ADD COLUMN effect BLOB;
 """
@@ -145,7 +145,7 @@ CREATE INDEX ledger_upstream ON ledger (command, seq) WHERE command GLOB 'mcp/*/
 """
 """Upstream servers, and the last seen and the approved definitions of their tools."""
 
-SEEN = """
+SERVER_SEEN = """
 ALTER TABLE upstream_servers ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
 UPDATE upstream_servers SET seen = 1 WHERE id IN (SELECT server FROM upstream_tools);
 """
@@ -216,7 +216,7 @@ CREATE TABLE persona_calls (
 """
 """The last good version of each persona, and the open calls of personas."""
 
-COUNTED = """
+LEDGER_COUNTS = """
 CREATE TABLE ledger_counts (
     tenant TEXT NOT NULL, field TEXT NOT NULL, value TEXT NOT NULL, period INTEGER NOT NULL, status TEXT NOT NULL,
     n INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -225,18 +225,18 @@ CREATE TABLE ledger_counts (
 """
 """Counts of ledger records per ten minutes, each with its first and last seq."""
 
-PROVEN = """
+BROWSER_PROOF = """
 DELETE FROM browsers;
 ALTER TABLE browsers ADD COLUMN proof TEXT NOT NULL DEFAULT '';
 """
 """The proof that a page sends with its cookie. Older sessions have none, so they are deleted."""
 
-ASKED = """
+PERSONA_CALL_ASKER = """
 ALTER TABLE persona_calls ADD COLUMN asker TEXT NOT NULL DEFAULT '';
 """
 """The person for whom a persona makes a call."""
 
-SAID_ONCE = """
+MESSAGE_KEYS = """
 ALTER TABLE messages ADD COLUMN key TEXT NOT NULL DEFAULT '';
 CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, key) WHERE key <> '';
 """
@@ -267,14 +267,14 @@ CREATE TABLE accepted_commands (
 """
 """Which command people chose for which words, stored if learning is on."""
 
-TAKEN_BACK = """
+UNDO_INDEX = """
 CREATE INDEX before_images_open ON before_images (tenant, caller, behalf, at) WHERE undone_by = '';
 CREATE INDEX keeper_waits_session ON keeper_waits (tenant, session);
 ALTER TABLE shell_sessions ADD COLUMN uses INTEGER NOT NULL DEFAULT 1;
 """
 """An index of changes that can still be undone, and the number of uses of a shell session."""
 
-SAID_FOR = """
+MESSAGE_BEHALF = """
 ALTER TABLE messages ADD COLUMN behalf TEXT NOT NULL DEFAULT '';
 DROP INDEX messages_key;
 CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, behalf, key) WHERE key <> '';
@@ -283,22 +283,22 @@ CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, behalf, key)
 
 STEPS = (
     FOUNDATION,
-    FORESEEN,
+    APPROVAL_EFFECTS,
     ACCOUNTS,
     UPSTREAM,
-    SEEN,
+    SERVER_SEEN,
     BROWSERS,
     CONVERSATIONS,
     PERSONAS,
-    COUNTED,
-    PROVEN,
-    ASKED,
-    SAID_ONCE,
+    LEDGER_COUNTS,
+    BROWSER_PROOF,
+    PERSONA_CALL_ASKER,
+    MESSAGE_KEYS,
     SHELL_SESSIONS,
     KEEPER_WAITS,
     ACCEPTED,
-    TAKEN_BACK,
-    SAID_FOR,
+    UNDO_INDEX,
+    MESSAGE_BEHALF,
 )
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from doorward import strictjson
-from doorward.errors import BadParams
+from doorward.core import strictjson
+from doorward.core.errors import BadParams
 from doorward.store.dialect import Bindings
 from doorward.store.filters import Fields
 
@@ -20,7 +20,7 @@ MAX_CURSOR = 100_000
 _encode = msgspec.json.Encoder().encode
 
 
-class Key(NamedTuple):
+class SortKey(NamedTuple):
     """One expression to order by."""
 
     sql: str
@@ -38,19 +38,19 @@ def order_names(given: str | Sequence[str] | None) -> list[tuple[str, bool]]:
     return [(name.removeprefix("-"), name.startswith("-")) for name in names if name]
 
 
-def keys(given: str | Sequence[str] | None, fields: Fields, ties: Sequence[str], bind: Bindings) -> list[Key]:
+def keys(given: str | Sequence[str] | None, fields: Fields, ties: Sequence[str], bind: Bindings) -> list[SortKey]:
     """The sort keys: the requested fields, then the tie-breakers."""
-    asked = [Key(fields.ref(name, bind).value, descending) for name, descending in order_names(given)]
+    asked = [SortKey(fields.ref(name, bind).value, descending) for name, descending in order_names(given)]
     last = asked[-1].descending if asked else False
-    own = [Key(tie, last) for tie in ties if tie not in {key.sql for key in asked}]
+    own = [SortKey(tie, last) for tie in ties if tie not in {key.sql for key in asked}]
     return asked + own
 
 
-def order_sql(order: Sequence[Key]) -> str:
+def order_sql(order: Sequence[SortKey]) -> str:
     return ", ".join(f"{key.sql} {'DESC' if key.descending else 'ASC'}" for key in order)
 
 
-def after_sql(order: Sequence[Key], last: Sequence[Any], bind: Bindings) -> str:
+def after_sql(order: Sequence[SortKey], last: Sequence[Any], bind: Bindings) -> str:
     """The condition for rows after the one with these key values. Null sorts first."""
     ways = []
     same: list[str] = []
@@ -72,7 +72,7 @@ def fingerprint(collection: str, where: Mapping[str, Any] | None, order_by: str 
 
 
 def cursor(mark: str, last: Sequence[Any]) -> str:
-    text = base64.urlsafe_b64encode(_encode([mark, *map(_tagged, last)])).decode().rstrip("=")
+    text = base64.urlsafe_b64encode(_encode([mark, *map(_encode_value, last)])).decode().rstrip("=")
     if len(text) > MAX_CURSOR:
         raise BadParams("The values in orderBy are too long for paging; order by a shorter field.")
     return text
@@ -85,7 +85,7 @@ def read_cursor(text: str, mark: str, size: int) -> list[Any]:
         given = strictjson.loads(raw)
         if not isinstance(given, list) or len(given) != size + 1 or given[0] != mark:
             raise ValueError("made for another list")
-        return [_untagged(one) for one in given[1:]]
+        return [_decode_value(one) for one in given[1:]]
     except (ValueError, TypeError, OverflowError) as error:
         raise BadParams(
             "The cursor does not belong to this list; give the cursor of the previous page "
@@ -93,13 +93,13 @@ def read_cursor(text: str, mark: str, size: int) -> list[Any]:
         ) from error
 
 
-def _tagged(value: Any) -> list[Any]:
+def _encode_value(value: Any) -> list[Any]:
     if isinstance(value, bytes):
         return ["b", base64.b64encode(value).decode()]
     return ["f", value.hex()] if isinstance(value, float) else ["v", value]
 
 
-def _untagged(pair: Any) -> Any:
+def _decode_value(pair: Any) -> Any:
     tag, value = pair
     if tag == "b":
         return base64.b64decode(value, validate=True)

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from doorward.errors import NotPermitted
-from doorward.facts import Access
-from doorward.model import Caller
+from doorward.core.classification import Access
+from doorward.core.errors import NotPermitted
+from doorward.core.model import Caller
 
 
 class Scope(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class Scope(msgspec.Struct, frozen=True):
         }
 
 
-class Names(NamedTuple):
+class ScopeSql(NamedTuple):
     """The SQL expressions for the schema of the tables and for the values of a scope."""
 
     schema: str
@@ -45,7 +45,7 @@ class Names(NamedTuple):
     rooms: str
 
 
-BOUND = Names("main", ":tenant", ":identities", ":level", ":rooms")
+BOUND = ScopeSql("main", ":tenant", ":identities", ":level", ":rooms")
 
 
 def quoted(name: str) -> str:

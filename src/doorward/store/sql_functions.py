@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import re2
 
-from doorward import redact
+from doorward.core import redact
 from doorward.store import acl
 
 MATCHES = "doorward_matches"
@@ -31,7 +31,7 @@ def install(db: sqlite3.Connection, secrets: Secrets) -> None:
     db.create_function(MATCHES, 2, _matches, deterministic=True)
     db.create_function(BODY_RIGHTS, 3, _body_rights, deterministic=True)
     db.create_function(LIST_RIGHTS, 6, _list_rights, deterministic=True)
-    db.create_function(REDACTED, 2, functools.partial(_redacted, secrets), deterministic=True)
+    db.create_function(REDACTED, 2, functools.partial(_redact, secrets), deterministic=True)
 
 
 @functools.lru_cache(maxsize=512)
@@ -73,7 +73,7 @@ def _column_list(value: Any) -> Any:
         return value
 
 
-def _redacted(secrets: Secrets, command: str, params: str) -> str:
+def _redact(secrets: Secrets, command: str, params: str) -> str:
     try:
         given = _decode(params)
     except msgspec.DecodeError:

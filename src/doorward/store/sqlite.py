@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from doorward import record
-from doorward.errors import BadParams, Broken, Conflict, DoorwardError, LedgerUnavailable, Unusable
+from doorward.core.errors import BadParams, Broken, Conflict, DoorwardError, LedgerUnavailable, Unusable
 from doorward.store import migrations
+from doorward.store.ledger import record
 
 T = TypeVar("T")
 
@@ -117,7 +117,7 @@ class Store:
         return await loop.run_in_executor(self._readers, self._with_reader, work)
 
     @property
-    def owes(self) -> bool:
+    def has_owed_entries(self) -> bool:
         """Whether owed entries wait for the next successful write."""
         return bool(self._owed)
 
@@ -141,9 +141,9 @@ class Store:
         self._gathered.append(job)
         if len(self._gathered) == 1:
             self._seen = self._quiet = 0
-            job.loop.call_soon(self._look)
+            job.loop.call_soon(self._check_gathered)
 
-    def _look(self) -> None:
+    def _check_gathered(self) -> None:
         """Check in each turn of the event loop whether more jobs have arrived, while jobs are held."""
         count = len(self._gathered)
         if not count:
@@ -153,7 +153,7 @@ class Store:
         if self._quiet == _QUIET_TURNS or count >= _JOBS_AT_ONCE:
             self._hand_over()
         else:
-            self._gathered[0].loop.call_soon(self._look)
+            self._gathered[0].loop.call_soon(self._check_gathered)
 
     def _hand_over(self) -> None:
         jobs, self._gathered = self._gathered, []
@@ -213,7 +213,7 @@ class Store:
             self.failing = True
             self._owed.extend(entry for job in batch if job.owed for entry in job.entries)
             answers = [_unavailable(error, self.path, "stored in")] * len(batch)
-        _answer(batch, answers)
+        _resolve_job(batch, answers)
 
     def _roll_back(self) -> None:
         """Roll the batch back. SQLite may have done so itself, and a failing disk can prevent even this."""
@@ -241,7 +241,7 @@ class Store:
             self._db.execute("ROLLBACK TO job")
             return Conflict(f"Nothing was changed: {error}.")
         except (sqlite3.Error, ValueError, OverflowError) as error:
-            if not self._db.in_transaction or not _is_about_the_statement(error):
+            if not self._db.in_transaction or not _is_statement_error(error):
                 raise
             self._db.execute("ROLLBACK TO job")
             return Broken(f"Nothing was changed: the database refused a statement: {error}.")
@@ -255,7 +255,7 @@ class Store:
         values: list[Any] = []
         for entry in entries:
             seq += 1
-            hash_ = record.seal(seq, entry, prev)
+            hash_ = record.chain_hash(seq, entry, prev)
             values += (seq, *msgspec.structs.astuple(entry), prev, hash_)
             prev = hash_
         start, left = 0, len(entries)
@@ -337,7 +337,7 @@ def _read_head(db: sqlite3.Connection, key: bytes) -> Head:
     return Head(0, record.GENESIS)
 
 
-def _answer(batch: list[_Job], answers: Sequence[list[int] | DoorwardError]) -> None:
+def _resolve_job(batch: list[_Job], answers: Sequence[list[int] | DoorwardError]) -> None:
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[list[int]], Any]]] = {}
     for job, answer in zip(batch, answers, strict=True):
         by_loop.setdefault(job.loop, []).append((job.done, answer))
@@ -356,7 +356,7 @@ def _resolve(pairs: list[tuple[asyncio.Future[list[int]], list[int] | DoorwardEr
             future.set_result(answer)
 
 
-def _is_about_the_statement(error: Exception) -> bool:
+def _is_statement_error(error: Exception) -> bool:
     """Whether the statement caused the error, not the disk or the database file."""
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) in (
         sqlite3.SQLITE_ERROR,

@@ -16,16 +16,17 @@ from typing import Any
 
 import msgspec
 
-from doorward.facts import Access
-from doorward.store import ledger_counts, sql_functions
-from doorward.store.collections import Field, OrderBy, Tabular, Where
+from doorward.core.classification import Access
+from doorward.store import sql_functions
+from doorward.store.collections import Field, OrderBy, TableCollection, Where
+from doorward.store.ledger import counts
 from doorward.store.rooms import DIRECT
-from doorward.store.scope import Names, Scope, quoted
+from doorward.store.scope import Scope, ScopeSql, quoted
 
-Select = Callable[[Names], str]
+Select = Callable[[ScopeSql], str]
 
 
-class SystemCollection(Tabular):
+class SystemCollection(TableCollection):
     kind = "system"
 
     def __init__(
@@ -42,10 +43,10 @@ class SystemCollection(Tabular):
         self.areas = tuple(areas)
         """The command families that change this data."""
 
-    def select(self, names: Names) -> str:
+    def select(self, names: ScopeSql) -> str:
         return self._select(names)
 
-    def view(self, names: Names) -> str:
+    def view(self, names: ScopeSql) -> str:
         shown = ", ".join(f"c.{quoted(field.name)}" for field in self.fields)
         return f"SELECT {shown} FROM ({self._select(names)}) AS c"
 
@@ -53,13 +54,13 @@ class SystemCollection(Tabular):
 class AuditCollection(SystemCollection):
     """The ledger. For a large one, the stored counts tell which ranges can contain a value."""
 
-    def stretches(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
+    def scan_conditions(self, db: sqlite3.Connection, scope: Scope, where: Where, order_by: OrderBy) -> Iterator[str]:
         given = {name: value for name, value in map(_equal, (where or {}).items()) if isinstance(value, str)}
-        telling = "at" in (where or {}) or given.keys() & {*ledger_counts.FIELDS, "status"}
+        telling = "at" in (where or {}) or given.keys() & {*counts.FIELDS, "status"}
         if order_by not in ("-id", ["-id"]) or not telling or "call" in given:
             yield "TRUE"
             return
-        for first, last in ledger_counts.stretches(db, scope.tenant, given, _times((where or {}).get("at"))):
+        for first, last in counts.seq_ranges(db, scope.tenant, given, _times((where or {}).get("at"))):
             yield f"c.id BETWEEN {int(first)} AND {int(last)}"
 
 
@@ -88,22 +89,22 @@ def _seconds(given: Any, otherwise: float) -> float:
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
-def _in_scope(names: Names, room: str) -> str:
+def _in_scope(names: ScopeSql, room: str) -> str:
     return f"({names.rooms} IS NULL OR {room} IN (SELECT value FROM json_each({names.rooms})))"
 
 
-def _is_caller(names: Names, column: str) -> str:
+def _is_caller(names: ScopeSql, column: str) -> str:
     return f"{column} IN (SELECT value FROM json_each({names.identities}))"
 
 
-def _as_member(names: Names, room: str) -> str:
+def _as_member(names: ScopeSql, room: str) -> str:
     return (
         f"({names.level} >= {int(Access.FULL)} OR {room} IN (SELECT m.room FROM {names.schema}.members AS m"
         f" WHERE m.tenant = {names.tenant} AND {_is_caller(names, 'm.id')}))"
     )
 
 
-def _is_no_others(names: Names, room: str) -> str:
+def _is_no_others(names: ScopeSql, room: str) -> str:
     """Not a direct-message room of others. Only its two members see it, at any access level; agents only as members."""
     return (
         f"({room} NOT IN (SELECT d.id FROM {names.schema}.rooms AS d WHERE d.tenant = {names.tenant} AND d.direct)"
@@ -112,18 +113,18 @@ def _is_no_others(names: Names, room: str) -> str:
     )
 
 
-def _is_own(names: Names) -> str:
+def _is_own(names: ScopeSql) -> str:
     """Whether the reader made the call of a row, or an agent made it on the reader's behalf."""
     return f"NOT EXISTS (SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN (caller, behalf))"
 
 
-def _is_no_secret(names: Names, room: str) -> str:
+def _is_no_secret(names: ScopeSql, room: str) -> str:
     """Not a call in a direct-message room of others, unless it is the reader's own or the reader has root access."""
     others = f"{room} NOT GLOB '{DIRECT}*' OR {_is_no_others(names, room)}"
     return f"({others} OR {names.level} >= {int(Access.ROOT)} OR {_is_own(names)})"
 
 
-def _untold(names: Names, room: str, text: str, value: str) -> str:
+def _hide_from_strangers(names: ScopeSql, room: str, text: str, value: str) -> str:
     """A value, or null if the call was made in a direct-message room of others or the record's text names one."""
     stranger = (
         f"SELECT 1 FROM json_each({names.identities}) AS i WHERE i.value NOT IN"
@@ -138,14 +139,14 @@ def _untold(names: Names, room: str, text: str, value: str) -> str:
     return f"CASE WHEN {hidden} AND NOT {_is_own(names)} THEN NULL ELSE {value} END"
 
 
-def _to_owner(names: Names, value: str) -> str:
+def _to_owner(names: ScopeSql, value: str) -> str:
     return (
         f"CASE WHEN {names.level} >= {int(Access.FULL)} OR {_is_caller(names, 'caller')}"
         f" OR {_is_caller(names, 'behalf')} THEN {value} END"
     )
 
 
-def _rooms(names: Names) -> str:
+def _rooms(names: ScopeSql) -> str:
     members = (
         "(SELECT json_group_array(json_object('id', m.id, 'kind', m.kind, 'role', m.role))"
         f" FROM {names.schema}.members AS m WHERE m.tenant = r.tenant AND m.room = r.id)"
@@ -157,7 +158,7 @@ def _rooms(names: Names) -> str:
     )
 
 
-def _messages(names: Names) -> str:
+def _messages(names: ScopeSql) -> str:
     return (
         "SELECT id, room, sender, kind, text, at, revision, edited_at AS editedAt, deleted_at AS deletedAt,"
         f" reply_to AS replyTo, attachments, n FROM {names.schema}.messages AS o"
@@ -166,7 +167,7 @@ def _messages(names: Names) -> str:
     )
 
 
-def _users(names: Names) -> str:
+def _users(names: ScopeSql) -> str:
     labels = " ".join(f"WHEN {int(level)} THEN '{level.label}'" for level in Access)
     return (
         f"SELECT id, name, kind, CASE access {labels} END AS access, active, created_at AS createdAt"
@@ -174,14 +175,14 @@ def _users(names: Names) -> str:
     )
 
 
-def _recipes(names: Names) -> str:
+def _recipes(names: ScopeSql) -> str:
     return (
         "SELECT id, CASE WHEN json_valid(body) THEN body ELSE json_quote(body) END AS body, digest,"
         f" loaded_at AS loadedAt FROM {names.schema}.recipes WHERE id IS NOT NULL"
     )
 
 
-def _executions(names: Names) -> str:
+def _executions(names: ScopeSql) -> str:
     return (
         "SELECT call AS id, at / 1000000.0 AS at, caller, kind, behalf AS onBehalfOf, room, door, command,"
         " CASE phase WHEN 'start' THEN 'running' ELSE status END AS status, code,"
@@ -191,8 +192,10 @@ def _executions(names: Names) -> str:
     )
 
 
-def _approvals(names: Names) -> str:
-    params = _untold(names, "a.room", "params", _to_owner(names, f"{sql_functions.REDACTED}(command, params)"))
+def _approvals(names: ScopeSql) -> str:
+    params = _hide_from_strangers(
+        names, "a.room", "params", _to_owner(names, f"{sql_functions.REDACTED}(command, params)")
+    )
     return (
         f"SELECT id, room, caller, kind, behalf AS onBehalfOf, command, {params} AS params, quorum, state,"
         " created_at AS createdAt, expires_at AS expiresAt, decided_at AS decidedAt, used_by AS usedBy"
@@ -202,9 +205,12 @@ def _approvals(names: Names) -> str:
     )
 
 
-def _audit(names: Names) -> str:
+def _audit(names: ScopeSql) -> str:
     params = _to_owner(names, "CASE WHEN json_valid(params) THEN params ELSE json_quote(params) END")
-    params, note = _untold(names, "l.room", "params", params), _untold(names, "l.room", "note", "note")
+    params, note = (
+        _hide_from_strangers(names, "l.room", "params", params),
+        _hide_from_strangers(names, "l.room", "note", "note"),
+    )
     return (
         "SELECT seq AS id, at / 1000000.0 AS at, phase, call, caller, kind, behalf AS onBehalfOf, door, room, command,"
         f" tier, {params} AS params, digest, rule, approval, reserved, spent, status, code, {note} AS note,"
@@ -219,14 +225,14 @@ _SERVER = "substr(command, 5, instr(substr(command, 5), '/') - 1)"
 _TOOL = "substr(command, 5 + instr(substr(command, 5), '/'))"
 
 
-def _servers(names: Names) -> str:
+def _servers(names: ScopeSql) -> str:
     return (
         "SELECT id, name, transport, enabled, state AS status, problem AS lastError, since"
         f" FROM {names.schema}.upstream_servers WHERE tenant = {names.tenant} AND removed_at IS NULL"
     )
 
 
-def _server_use(names: Names) -> str:
+def _server_use(names: ScopeSql) -> str:
     used = (
         f"SELECT {_SERVER} AS server, max(at) / 1000000.0 AS last_used, count(*) AS calls,"
         f" sum(status = 'failed') AS failures FROM {names.schema}.ledger"
@@ -241,11 +247,14 @@ def _server_use(names: Names) -> str:
     )
 
 
-def _tool_use(names: Names) -> str:
+def _tool_use(names: ScopeSql) -> str:
     began = f"(SELECT s.params FROM {names.schema}.ledger AS s WHERE s.call = l.call AND s.phase = 'start')"
     given = f"CASE phase WHEN 'end' THEN {began} ELSE params END"
     params = _to_owner(names, f"CASE WHEN json_valid({given}) THEN {given} ELSE json_quote({given}) END")
-    params, note = _untold(names, "l.room", given, params), _untold(names, "l.room", "note", "note")
+    params, note = (
+        _hide_from_strangers(names, "l.room", given, params),
+        _hide_from_strangers(names, "l.room", "note", "note"),
+    )
     return (
         f"SELECT call AS id, {_SERVER} AS server_id, {_TOOL} AS tool_name, command, at / 1000000.0 AS timestamp,"
         f" caller, room, {params} AS parameters, spent AS energy_consumed, duration / 1000.0 AS duration_ms,"

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from doorward.clock import iso
-from doorward.command import shortened
-from doorward.errors import BadParams
+from doorward.core.clock import to_iso
+from doorward.core.command import shorten
+from doorward.core.errors import BadParams
 
 Scalar = str | int | float | bool | None
 
@@ -22,7 +22,7 @@ _decode = msgspec.json.Decoder().decode
 def scalar(value: Any, where: str) -> Scalar:
     """Check that a value can be bound: a string, a number, a boolean or null."""
     if value is not None and not isinstance(value, str | int | float):
-        raise BadParams(f"{where} takes a string, number, boolean or null; given {shortened(value)}.")
+        raise BadParams(f"{where} takes a string, number, boolean or null; given {shorten(value)}.")
     check_storable(value, where)
     return value
 
@@ -37,7 +37,7 @@ def check_storable(value: Any, where: str) -> None:
             raise BadParams(f"{where} takes finite numbers; given {value}.")
     elif isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise BadParams(f"{where} takes integers of at most 64 bits; given {shortened(value)}.")
+            raise BadParams(f"{where} takes integers of at most 64 bits; given {shorten(value)}.")
     elif isinstance(value, dict):
         for key, inner in value.items():
             check_storable(key, where)
@@ -55,19 +55,19 @@ def seconds(value: Scalar, where: str) -> Scalar:
         moment = datetime.fromisoformat(value)
     except ValueError as error:
         raise BadParams(
-            f"{where} takes a time: seconds since 1970 or ISO 8601 like 2026-01-31T12:00:00Z; given {shortened(value)}."
+            f"{where} takes a time: seconds since 1970 or ISO 8601 like 2026-01-31T12:00:00Z; given {shorten(value)}."
         ) from error
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def shown_time(value: Any) -> Any:
+def render_time(value: Any) -> Any:
     """Stored seconds as ISO 8601."""
     if not isinstance(value, int | float):
         return value
-    return iso(value)
+    return to_iso(value)
 
 
-def shown(value: Any) -> Any:
+def render_value(value: Any) -> Any:
     """A database value as JSON: bytes as `{"$base64": …}`, infinities as strings."""
     if isinstance(value, bytes):
         return {"$base64": base64.b64encode(value).decode()}
@@ -76,13 +76,13 @@ def shown(value: Any) -> Any:
     return value
 
 
-def shown_kind(value: Any, kind: str) -> Any:
+def render_type(value: Any, kind: str) -> Any:
     """A database value as JSON, given the type SQL reported."""
     if kind in ("true", "false"):
         return kind == "true"
     if kind in ("array", "object"):
         return _decode(value)
-    return shown(value)
+    return render_value(value)
 
 
 def column(value: Any, where: str) -> Scalar | bytes:
@@ -91,7 +91,7 @@ def column(value: Any, where: str) -> Scalar | bytes:
         try:
             return base64.b64decode(value["$base64"], validate=True)
         except binascii.Error as error:
-            raise BadParams(f"{where} is not base64; given {shortened(value['$base64'])}.") from error
+            raise BadParams(f"{where} is not base64; given {shorten(value['$base64'])}.") from error
     if isinstance(value, dict | list):
         check_storable(value, where)
         return msgspec.json.encode(value).decode()

@@ -7,12 +7,12 @@ from typing import Literal
 
 import msgspec
 
-from doorward.facts import Tier
+from doorward.core.classification import Tier
 
 Transport = Literal["stdio", "http"]
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+class ServerSandbox(msgspec.Struct, frozen=True, kw_only=True):
     """What a server's process may access, besides the system's programs and its own folder."""
 
     read: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     processes: int = 64
 
 
-class Auth(msgspec.Struct, frozen=True, kw_only=True):
+class ServerAuth(msgspec.Struct, frozen=True, kw_only=True):
     """How Doorward authenticates to an HTTP server. Tokens of Doorward's own callers are never passed on."""
 
     type: Literal["bearer", "client_credentials", "oauth"]
@@ -59,8 +59,8 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Working folder of the process, as an absolute path; empty: its own folder."""
     url: str = ""
     headers: Mapping[str, str] = {}
-    auth: Auth | None = None
-    sandbox: Surroundings = Surroundings()
+    auth: ServerAuth | None = None
+    sandbox: ServerSandbox = ServerSandbox()
     tier: Tier = Tier.SYSTEM
     """The tier of its tools. `information` means that the operator knows that they only read."""
     cost: float = 5.0
@@ -85,7 +85,7 @@ class ServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The same sentence, if the file enables the server; empty for a disabled server."""
 
 
-class Servers(msgspec.Struct, frozen=True, kw_only=True):
+class ServersConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The whole file."""
 
     servers: tuple[ServerConfig, ...] = ()
@@ -94,6 +94,6 @@ class Servers(msgspec.Struct, frozen=True, kw_only=True):
     sub_agent: bool = False
 
     @property
-    def networked(self) -> tuple[str, ...]:
+    def networked_ids(self) -> tuple[str, ...]:
         """Ids of the enabled servers whose process has access to this machine's network."""
         return tuple(one.id for one in self.servers if one.enabled and one.transport == "stdio" and one.sandbox.network)

@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
-from doorward.errors import DoorwardError, Unreachable
+from doorward.core.errors import DoorwardError, Unreachable
 from doorward.upstream.config import ServerConfig
 
 
-class Rejected(Unreachable):
+class RequestRejected(Unreachable):
     """The server rejected a request without a JSON-RPC response.
 
     A server of an older protocol version does that to a newer request, so negotiation then tries the older version.
     """
 
 
-class Unsent(Unreachable):
+class NotProcessed(Unreachable):
     """The server certainly did not process the request, so it is safe to send it again."""
 
 
-class Receiver(Protocol):
+class MessageReceiver(Protocol):
     """Receives what a connection delivers. Called on the event loop, never from within `send`."""
 
     def received(self, frame: bytes, answering: int | None = None) -> None:
@@ -44,7 +44,7 @@ class Receiver(Protocol):
         """A line for the server's log that is not a message, such as a line on its standard error."""
 
 
-class Connection(Protocol):
+class UpstreamConnection(Protocol):
     @property
     def process(self) -> int | None:
         """The server's process id; None over HTTP."""
@@ -85,5 +85,14 @@ class Connection(Protocol):
         """Close everything. It is safe to call twice, also while it is closing."""
 
 
-Connect = Callable[[ServerConfig, Receiver], Awaitable[Connection]]
+Connect = Callable[[ServerConfig, MessageReceiver], Awaitable[UpstreamConnection]]
 """Opens a connection; raises Unreachable or another DoorwardError with the reason when it fails."""
+
+
+def connect_by_transport(process: Connect, remote: Connect) -> Connect:
+    """Connect to each server with the transport in its configuration."""
+
+    async def connect(config: ServerConfig, receiver: MessageReceiver) -> UpstreamConnection:
+        return await (process if config.transport == "stdio" else remote)(config, receiver)
+
+    return connect

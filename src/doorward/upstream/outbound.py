@@ -12,15 +12,15 @@ import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-from doorward.errors import Unreachable, Unusable
+from doorward.core.errors import Unreachable, Unusable
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 SETTING = "private_addresses"
-_PATIENCE = 10.0
-_TRANSLATED = (
+_RESOLVE_TIMEOUT = 10.0
+_EMBEDDING_NETWORKS = (
     (ipaddress.IPv6Network("64:ff9b::/96"), 0),
     (ipaddress.IPv6Network("::/96"), 0),
     (ipaddress.IPv6Network("2002::/16"), 80),
@@ -28,44 +28,46 @@ _TRANSLATED = (
 """IPv6 networks that embed an IPv4 address, with its offset in bits from the right."""
 _METADATA = frozenset(map(ipaddress.ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192")))
 """Cloud metadata services, which give out credentials. One of them looks like a public address."""
-_LOCAL = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24", "fec0::/10")))
+_NOT_PUBLIC = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24", "fec0::/10")))
 """Translation and former site-local networks that Python considers public."""
 _ISATAP = 0x00005EFE
 
 
-class Forbidden(Unreachable):
+class ForbiddenAddress(Unreachable):
     """A name resolves to an address that is not allowed; a retry does not help."""
 
     retry = "after_fix"
 
 
-class Outbound:
+class OutboundPolicy:
     """The rules of one Doorward server."""
 
     def __init__(self, private: Iterable[str] = (), resolve: Resolve | None = None) -> None:
-        self._networks = [_network(text) for text in private]
-        self._resolve = resolve or _resolved
+        self._networks = [_parse_network(text) for text in private]
+        self._resolve = resolve or _getaddrinfo
 
-    async def addresses(self, host: str, port: int, *, named: bool = False) -> list[str]:
+    async def resolve(self, host: str, port: int, *, named: bool = False) -> list[str]:
         """Resolve a host to the addresses to connect to, in order. `named`: the operator wrote this host and port.
 
         If the operator wrote an IP address or `localhost`, private addresses are allowed. A name that merely resolves
         to a private address is not enough, because somebody else may control it.
         """
         bare = host.strip("[]").rstrip(".")
-        found = await self._found(bare, port)
-        if named and _is_written_out(bare):
+        found = await self._resolve_host(bare, port)
+        if named and _is_literal(bare):
             return found
         for text in found:
             self._check(host, text)
         return found
 
-    async def _found(self, host: str, port: int) -> list[str]:
+    async def _resolve_host(self, host: str, port: int) -> list[str]:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_RESOLVE_TIMEOUT):
                 found = await self._resolve(host, port)
         except TimeoutError as error:
-            raise Unreachable(f"The name {host!r} could not be resolved within {_PATIENCE:g} seconds.") from error
+            raise Unreachable(
+                f"The name {host!r} could not be resolved within {_RESOLVE_TIMEOUT:g} seconds."
+            ) from error
         except (OSError, UnicodeError) as error:
             why = getattr(error, "strerror", None) or "it is not a valid host name"
             raise Unreachable(f"The name {host!r} could not be resolved: {why}.") from error
@@ -74,13 +76,13 @@ class Outbound:
         return found
 
     def _check(self, host: str, text: str) -> None:
-        address = _address(text)
-        for form in forms(address):
+        address = _parse_address(text)
+        for form in embedded_addresses(address):
             if is_public(form) or any(form in network for network in self._networks if network.version == form.version):
                 continue
             leads = "is" if host.strip("[]") == text else "resolves to"
             inside = "" if form == address else f" embeds {form} and"
-            raise Forbidden(
+            raise ForbiddenAddress(
                 f"{host!r} {leads} the address {text}, which{inside} is not on the public Internet; valid: public "
                 f"addresses, and networks listed as `{SETTING}` in [upstream] of doorward.toml."
             )
@@ -89,10 +91,10 @@ class Outbound:
 def is_public(address: Address) -> bool:
     if not address.is_global or address.is_multicast or address.is_reserved or address in _METADATA:
         return False
-    return not any(address in network for network in _LOCAL if network.version == address.version)
+    return not any(address in network for network in _NOT_PUBLIC if network.version == address.version)
 
 
-def forms(address: Address) -> Iterator[Address]:
+def embedded_addresses(address: Address) -> Iterator[Address]:
     """An address and every IPv4 address that it embeds. All of them must be allowed."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
@@ -105,20 +107,22 @@ def forms(address: Address) -> Iterator[Address]:
         inside += address.teredo
     number = int(address)
     if address not in (ipaddress.IPv6Address("::"), ipaddress.IPv6Address("::1")):
-        inside += [ipaddress.IPv4Address(number >> at & 0xFFFFFFFF) for net, at in _TRANSLATED if address in net]
+        inside += [
+            ipaddress.IPv4Address(number >> at & 0xFFFFFFFF) for net, at in _EMBEDDING_NETWORKS if address in net
+        ]
     if number >> 32 & 0xFCFFFFFF == _ISATAP:
         inside.append(ipaddress.IPv4Address(number & 0xFFFFFFFF))
-    if not any(address in net for net, _ in _TRANSLATED) or not inside:
+    if not any(address in net for net, _ in _EMBEDDING_NETWORKS) or not inside:
         yield address
     yield from inside
 
 
-def _address(text: str) -> Address:
+def _parse_address(text: str) -> Address:
     """Parse a resolved address, without its zone."""
     return ipaddress.ip_address(text.partition("%")[0])
 
 
-def _network(text: str) -> Network:
+def _parse_network(text: str) -> Network:
     try:
         return ipaddress.ip_network(text, strict=False)
     except ValueError as error:
@@ -128,21 +132,21 @@ def _network(text: str) -> Network:
         ) from error
 
 
-def is_this_machine(host: str) -> bool:
+def is_loopback_host(host: str) -> bool:
     """Whether a host, as written, is certainly this machine."""
     if _is_local_name(host):
         return True
     try:
-        return _address(host.strip("[]")).is_loopback
+        return _parse_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
 
 
-def _is_written_out(host: str) -> bool:
+def _is_literal(host: str) -> bool:
     if _is_local_name(host):
         return True
     try:
-        _address(host)
+        _parse_address(host)
     except ValueError:
         return False
     return True
@@ -152,7 +156,7 @@ def _is_local_name(host: str) -> bool:
     return host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
-async def _resolved(host: str, port: int) -> list[str]:
+async def _getaddrinfo(host: str, port: int) -> list[str]:
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))

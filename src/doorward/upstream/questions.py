@@ -13,20 +13,20 @@ from typing import Any, Literal
 import jsonschema_rs
 import msgspec
 
-from doorward.clock import Clock
-from doorward.command import describe_fault, shortened
-from doorward.errors import BadParams, Conflict, NotFound, NotPermitted
-from doorward.events import Bus, QuestionAnswered, QuestionAsked
-from doorward.ids import new_id
-from doorward.model import Call, Caller
-from doorward.upstream import effort
-from doorward.upstream.answering import Given, Wanted
-from doorward.validation import Validator, validator
-from doorward.visible import visible
+from doorward.core.clock import Clock
+from doorward.core.command import describe_fault, shorten
+from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
+from doorward.core.escape_invisible import escape_invisible
+from doorward.core.events import Bus, QuestionAnswered, QuestionAsked
+from doorward.core.ids import new_id
+from doorward.core.model import Call, Caller
+from doorward.core.validation import Validator, validator
+from doorward.upstream import schema_cost
+from doorward.upstream.calls import QuestionAnswer, ServerQuestion
 
-MOST = 200
+MAX_OPEN = 200
 """Limit on open questions."""
-MOST_EACH = 5
+MAX_OPEN_PER_CALL = 5
 """Limit on open questions of one call."""
 _LONGEST = 10_000
 """Characters of a question to show; clients accept no more."""
@@ -74,31 +74,31 @@ class Questions:
     def __init__(self, events: Bus, clock: Clock) -> None:
         self._events = events
         self._clock = clock
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, _OpenQuestion] = {}
 
-    async def ask(self, call: Call, wanted: Wanted, tell: Callable[[Question], None]) -> Given:
+    async def ask(self, call: Call, wanted: ServerQuestion, tell: Callable[[Question], None]) -> QuestionAnswer:
         """Wait for an answer. `tell` announces the question to those who watch the call.
 
         A question to a model is declined unless a client takes it at once. A question that cannot be shown to a person
         is declined too.
         """
-        question = self._question(call, wanted)
-        waiting = _Waiting(question, _reader(question.form))
+        question = self._make_question(call, wanted)
+        waiting = _OpenQuestion(question, _make_validator(question.form))
         self._waiting[question.id] = waiting
         try:
             tell(question)
             if question.kind == "sampling" and not waiting.taken:
                 raise NotPermitted("No client offers its model for sampling.")
-            self._publish(question)
+            self._publish_asked(question)
             return await waiting.answer
         finally:
             del self._waiting[question.id]
             waiting.over.set_result(None)
             if waiting.answer.cancelled() or not waiting.answer.done():
                 waiting.answer.cancel()
-                self._answered(question, "gone", "")
+                self._publish_answered(question, "gone", "")
 
-    def waiting(self, tenant: str) -> list[Question]:
+    def list_open(self, tenant: str) -> list[Question]:
         """The open questions for people of this tenant, oldest first."""
         return [
             one.question
@@ -110,7 +110,7 @@ class Questions:
         found = self._waiting.get(id)
         if found is None or found.question.tenant != tenant:
             raise NotFound(
-                f"There is no open question {shortened(id)}; `doorward approvals questions` lists the open ones."
+                f"There is no open question {shorten(id)}; `doorward approvals questions` lists the open ones."
             )
         return found.question
 
@@ -120,14 +120,14 @@ class Questions:
         if person.kind != "human" or question.kind == "sampling":
             raise NotPermitted("Only a person may answer, and only a question for people.")
         waiting = self._waiting[question.id]
-        given = waiting.read(content) if action == "accept" else None
+        given = waiting.validate(content) if action == "accept" else None
         if waiting.answer.done():
             raise Conflict(f"The question {id} has been answered already.")
-        waiting.answer.set_result(Given(action=action, content=given))
-        self._answered(question, action, person.id)
+        waiting.answer.set_result(QuestionAnswer(action=action, content=given))
+        self._publish_answered(question, action, person.id)
         return question
 
-    def over(self, id: str) -> asyncio.Future[None]:
+    def closed_future(self, id: str) -> asyncio.Future[None]:
         """A future that is done when this question is answered or no longer open."""
         found = self._waiting.get(id)
         if found is not None:
@@ -136,34 +136,36 @@ class Questions:
         over.set_result(None)
         return over
 
-    def take(self, id: str) -> None:
+    def take_for_model(self, id: str) -> None:
         """Mark that a client takes this question to its model."""
         if id in self._waiting:
             self._waiting[id].taken = True
 
-    def sampled(self, caller: Caller, id: str, result: dict[str, Any] | None) -> None:
+    def answer_sampling(self, caller: Caller, id: str, result: dict[str, Any] | None) -> None:
         """Record the sampling result from the calling client; None when the client declines."""
         found = self._waiting.get(id)
         if found is None or found.answer.done():
             return
         question = found.question
-        if question.kind != "sampling" or not _same(question, caller):
+        if question.kind != "sampling" or not _is_same_caller(question, caller):
             raise NotPermitted("Only the calling client can return a sampling result.")
-        found.answer.set_result(Given(action="decline") if result is None else Given(action="accept", content=result))
+        found.answer.set_result(
+            QuestionAnswer(action="decline") if result is None else QuestionAnswer(action="accept", content=result)
+        )
 
-    def _question(self, call: Call, wanted: Wanted) -> Question:
-        if len(self._waiting) >= MOST:
-            raise Conflict(f"{MOST} questions are open already, which is the limit.")
-        if sum(one.question.call == call.id for one in self._waiting.values()) >= MOST_EACH:
-            raise Conflict(f"{MOST_EACH} questions of this call are open already, which is the limit.")
+    def _make_question(self, call: Call, wanted: ServerQuestion) -> Question:
+        if len(self._waiting) >= MAX_OPEN:
+            raise Conflict(f"{MAX_OPEN} questions are open already, which is the limit.")
+        if sum(one.question.call == call.id for one in self._waiting.values()) >= MAX_OPEN_PER_CALL:
+            raise Conflict(f"{MAX_OPEN_PER_CALL} questions of this call are open already, which is the limit.")
         caller = call.caller
         return Question(
             id=new_id(),
             server=wanted.server,
             kind=wanted.kind,
-            message=_shown(wanted),
-            form=_form(wanted),
-            request=_request(wanted),
+            message=_render_message(wanted),
+            form=_read_form(wanted),
+            request=_model_request(wanted),
             asked_at=self._clock.now(),
             call=call.id,
             command=call.command.name,
@@ -174,7 +176,7 @@ class Questions:
             behalf=caller.on_behalf_of,
         )
 
-    def _publish(self, question: Question) -> None:
+    def _publish_asked(self, question: Question) -> None:
         if question.kind == "sampling":
             return
         self._events.publish(
@@ -190,7 +192,7 @@ class Questions:
             )
         )
 
-    def _answered(self, question: Question, action: str, who: str) -> None:
+    def _publish_answered(self, question: Question, action: str, who: str) -> None:
         if question.kind == "sampling":
             return
         self._events.publish(
@@ -206,20 +208,20 @@ class Questions:
         )
 
 
-class _Waiting:
+class _OpenQuestion:
     """An open question with its form validator and the future of its answer."""
 
     __slots__ = ("_reader", "answer", "over", "question", "taken")
 
     def __init__(self, question: Question, reader: Validator | None) -> None:
         self.question = question
-        self.answer: asyncio.Future[Given] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[QuestionAnswer] = asyncio.get_running_loop().create_future()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.taken = False
         """Whether a client takes it to its model."""
         self._reader = reader
 
-    def read(self, content: dict[str, Any] | None) -> dict[str, Any] | None:
+    def validate(self, content: dict[str, Any] | None) -> dict[str, Any] | None:
         """Validate a person's answer against the form."""
         form = self.question.form
         if self._reader is None or form is None:
@@ -230,25 +232,25 @@ class _Waiting:
         unknown = filled.keys() - form.get("properties", {}).keys()
         if unknown:
             names = ", ".join(form.get("properties", {})) or "none"
-            raise BadParams(f"The form has no field {shortened(min(unknown))}; its fields: {names}.")
+            raise BadParams(f"The form has no field {shorten(min(unknown))}; its fields: {names}.")
         if not self._reader.is_valid(filled):
             fault = describe_fault(next(self._reader.iter_errors(filled)), form, private=True)
             raise BadParams(f"The answer does not match the form: {fault}")
         return filled
 
 
-def _shown(wanted: Wanted) -> str:
+def _render_message(wanted: ServerQuestion) -> str:
     """The question's text for people, with invisible characters escaped."""
     said = wanted.message[:_LONGEST]
     rest = f"… ({len(wanted.message)} characters)" if len(wanted.message) > _LONGEST else ""
-    lines = [f"{visible(said)}{rest}"]
+    lines = [f"{escape_invisible(said)}{rest}"]
     if wanted.kind == "url":
-        address = visible(str(wanted.params.get("url", ""))[:_LONGEST], lines=False)
+        address = escape_invisible(str(wanted.params.get("url", ""))[:_LONGEST], lines=False)
         lines.append(f"The server asks you to open this address yourself: {address}")
     return "\n".join(lines)
 
 
-def _request(wanted: Wanted) -> dict[str, Any]:
+def _model_request(wanted: ServerQuestion) -> dict[str, Any]:
     """The request to a model; empty for questions to people, which are in the message and the form."""
     if wanted.kind != "sampling":
         return {}
@@ -257,7 +259,7 @@ def _request(wanted: Wanted) -> dict[str, Any]:
     return wanted.params
 
 
-def _form(wanted: Wanted) -> dict[str, Any] | None:
+def _read_form(wanted: ServerQuestion) -> dict[str, Any] | None:
     if wanted.kind != "form":
         return None
     form = wanted.params.get("requestedSchema", {"type": "object", "properties": {}})
@@ -265,36 +267,38 @@ def _form(wanted: Wanted) -> dict[str, Any] | None:
         raise BadParams(f"The form of {wanted.server} is not an object schema.")
     if len(_encode(form)) > _LARGEST_FORM:
         raise BadParams(f"The form of {wanted.server} is larger than {_LARGEST_FORM} bytes.")
-    hidden = next((name for name in form.get("properties", {}) if visible(name, lines=False) != name), None)
+    hidden = next((name for name in form.get("properties", {}) if escape_invisible(name, lines=False) != name), None)
     if hidden is not None:
         raise BadParams(
             f"The form of {wanted.server} has a field name with invisible characters:"
-            f" {shortened(visible(hidden, lines=False))}."
+            f" {shorten(escape_invisible(hidden, lines=False))}."
         )
-    shown: dict[str, Any] = _readable(form)
+    shown: dict[str, Any] = _escape_texts(form)
     return shown
 
 
-def _readable(value: Any, name: str = "") -> Any:
+def _escape_texts(value: Any, name: str = "") -> Any:
     """Escape invisible characters in the form's texts for people. Values for validation stay unchanged."""
     if isinstance(value, dict):
-        return {key: _readable(one, key) for key, one in value.items()}
+        return {key: _escape_texts(one, key) for key, one in value.items()}
     if isinstance(value, list) and name in ("anyOf", "oneOf", "enumNames"):
-        return [_readable(one, name) for one in value]
-    return visible(value) if isinstance(value, str) and name in ("title", "description", "enumNames") else value
+        return [_escape_texts(one, name) for one in value]
+    return (
+        escape_invisible(value) if isinstance(value, str) and name in ("title", "description", "enumNames") else value
+    )
 
 
-def _reader(form: dict[str, Any] | None) -> Validator | None:
+def _make_validator(form: dict[str, Any] | None) -> Validator | None:
     if form is None or not form.get("properties"):
         return None
     try:
-        if effort.deepest(form) is not None:
-            raise effort.TooMuch("nested values would take too long to validate")
+        if schema_cost.find_depth_limit(form) is not None:
+            raise schema_cost.SchemaTooCostly("nested values would take too long to validate")
         return validator(form)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
-        raise BadParams(f"The form is not a usable schema: {shortened(str(error), 200)}") from error
+        raise BadParams(f"The form is not a usable schema: {shorten(str(error), 200)}") from error
 
 
-def _same(question: Question, caller: Caller) -> bool:
+def _is_same_caller(question: Question, caller: Caller) -> bool:
     asked = (question.tenant, question.caller, question.caller_kind, question.behalf)
     return asked == (caller.tenant, caller.id, caller.kind, caller.on_behalf_of)

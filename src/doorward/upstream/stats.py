@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from doorward.clock import iso
+from doorward.core.clock import Clock, to_iso
+from doorward.upstream.secret_mask import SecretMask
 
-_KEPT = 512
+_KEPT_DURATIONS = 512
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MOST_PROCESSES = 1_000
 
 
-class Statistics(msgspec.Struct, frozen=True, kw_only=True):
+class ServerStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """Statistics for display. Durations are those of the last calls, in milliseconds."""
 
     calls: int
@@ -33,12 +35,12 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     processes: int
     memory_bytes: int
 
-    def with_faults(self, more: int) -> Statistics:
+    def with_faults(self, more: int) -> ServerStatistics:
         """Add the faults of the open connection."""
         return msgspec.structs.replace(self, faults=self.faults + more)
 
 
-class Counters:
+class ServerCounters:
     def __init__(self) -> None:
         self.calls = 0
         self.failures = 0
@@ -50,31 +52,31 @@ class Counters:
         self._durations: list[float] = []
         self._next = 0
 
-    def took(self, seconds: float) -> None:
-        if len(self._durations) < _KEPT:
+    def record_duration(self, seconds: float) -> None:
+        if len(self._durations) < _KEPT_DURATIONS:
             self._durations.append(seconds)
         else:
             self._durations[self._next] = seconds
-            self._next = (self._next + 1) % _KEPT
+            self._next = (self._next + 1) % _KEPT_DURATIONS
 
-    def went_wrong(self, sentence: str, at: float) -> None:
+    def record_error(self, sentence: str, at: float) -> None:
         self._last = (sentence, at)
 
-    def shown(self, process: int | None) -> Statistics:
-        processes, memory = used(process) if process is not None else (0, 0)
+    def snapshot(self, process: int | None) -> ServerStatistics:
+        processes, memory = measure_processes(process) if process is not None else (0, 0)
         sentence, at = self._last or ("", None)
-        return Statistics(
+        return ServerStatistics(
             calls=self.calls,
             failures=self.failures,
             timeouts=self.timeouts,
             faults=self.faults,
             starts=self.starts,
             restarts=max(self.starts - 1, 0),
-            up_since=iso(self.up_since) if self.up_since is not None else None,
+            up_since=to_iso(self.up_since) if self.up_since is not None else None,
             p50_ms=self._percentile(0.50),
             p99_ms=self._percentile(0.99),
             last_error=sentence,
-            last_error_at=iso(at) if at is not None else None,
+            last_error_at=to_iso(at) if at is not None else None,
             processes=processes,
             memory_bytes=memory,
         )
@@ -86,7 +88,7 @@ class Counters:
         return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)] * 1_000, 3)
 
 
-def used(process: int) -> tuple[int, int]:
+def measure_processes(process: int) -> tuple[int, int]:
     """Count a process and its descendants, and sum up their resident memory."""
     count = memory = 0
     waiting: list[Any] = [process]
@@ -101,3 +103,21 @@ def used(process: int) -> tuple[int, int]:
             continue
         count += 1
     return count, memory
+
+
+_MAX_LINES = 500
+_MAX_LINE_LENGTH = 500
+
+
+class LogBuffer:
+    def __init__(self, clock: Clock, discretion: SecretMask) -> None:
+        self._clock = clock
+        self._discretion = discretion
+        self._kept: deque[tuple[float, str, str]] = deque(maxlen=_MAX_LINES)
+
+    def add(self, source: str, line: str) -> None:
+        self._kept.append((self._clock.now(), source, self._discretion.mask_text(line, _MAX_LINE_LENGTH)))
+
+    def lines(self) -> tuple[str, ...]:
+        """The lines, oldest first, each with its time and source."""
+        return tuple(f"{to_iso(at)} {source}: {line}" for at, source, line in self._kept)

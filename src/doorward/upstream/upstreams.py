@@ -12,35 +12,34 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import Any
 
-from doorward.clock import Clock
-from doorward.errors import NotFound, Unreachable
-from doorward.events import Bus, UpstreamChanged, UpstreamOffered
-from doorward.model import Absent
-from doorward.names import folded
-from doorward.upstream import naming, offering
-from doorward.upstream.config import ServerConfig, Servers
-from doorward.upstream.life import still_starting
-from doorward.upstream.naming import Tool
-from doorward.upstream.offering import ToolOffer
-from doorward.upstream.pins import Pins
-from doorward.upstream.readable import Readable, readable, reserved
-from doorward.upstream.trial import Trial, tried
-from doorward.upstream.upstream import Make, Upstream, origin, same_process
-from doorward.visible import visible
+from doorward.core.clock import Clock
+from doorward.core.errors import NotFound, Unreachable
+from doorward.core.escape_invisible import escape_invisible
+from doorward.core.events import Bus, UpstreamChanged, UpstreamOffered
+from doorward.core.model import UnavailableCommand
+from doorward.core.names import normalise
+from doorward.upstream import tool_names, tool_offers
+from doorward.upstream.config import ServerConfig, ServersConfig
+from doorward.upstream.pins import ToolPins
+from doorward.upstream.resources import ServerResources, reserved_names, snapshot_resources
+from doorward.upstream.supervisor import still_starting_error
+from doorward.upstream.tool_names import ToolKey
+from doorward.upstream.tool_offers import ToolOffer
+from doorward.upstream.upstream import ConnectionTest, MakeClient, Upstream, hash_origin, same_process, test_connection
 
 log = logging.getLogger(__name__)
 
 _EVERY_TENANT = ""
 _LONGEST_NAME = 80
-_GATHER = 0.05
+_COMBINE_SECONDS = 0.05
 """Seconds in which changes of several servers are combined, because a hundred may start together."""
 _AT_ONCE = 20
-_HOLD = 0.01
+_MAX_STEP_SECONDS = 0.01
 """Commands to build, and seconds to spend, before other tasks get a turn."""
-_BRIEFLY = 10.0
+_DISCOVER_SECONDS = 10.0
 """Seconds to wait for servers that were not requested by name."""
 
-Put = Callable[[list[ToolOffer]], None]
+RegisterOffers = Callable[[list[ToolOffer]], None]
 """Turns offers into commands and registers them."""
 
 
@@ -48,13 +47,13 @@ class Upstreams:
     def __init__(
         self,
         tenant: str,
-        pins: Pins,
+        pins: ToolPins,
         events: Bus,
         clock: Clock,
         *,
-        make: Make,
+        make: MakeClient,
         taken: Callable[[], frozenset[str]],
-        put: Put,
+        put: RegisterOffers,
         prepare: Callable[[ToolOffer], None] = lambda _: None,
         read: Callable[[Iterable[Upstream], bool], None] = lambda _, __: None,
     ) -> None:
@@ -74,20 +73,20 @@ class Upstreams:
         self._taken = taken
         self._put = put
         self._prepare = prepare
-        self._prepared: dict[Tool, ToolOffer] = {}
+        self._prepared: dict[ToolKey, ToolOffer] = {}
         self._preparing = False
         self._read = read
-        self._readable: dict[str, Readable] = {}
+        self._readable: dict[str, ServerResources] = {}
         self._upstreams: dict[str, Upstream] = {}
         self._approval_required = True
         self._running = False
         self._configured = False
         self._stale = False
         """Whether tools changed since the offers were last computed."""
-        self._over = False
-        self._gathering: asyncio.TimerHandle | None = None
+        self._stopped = False
+        self._change_timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._endings: dict[str, asyncio.Task[None]] = {}
+        self._shutdowns: dict[str, asyncio.Task[None]] = {}
         """Running shutdowns by server id; the server's folder is not free before they end."""
 
     def __iter__(self) -> Iterator[Upstream]:
@@ -100,24 +99,24 @@ class Upstreams:
             raise NotFound(f"There is no server {server[:60]!r}; {there}.")
         return found
 
-    def of(self, server: str) -> list[ToolOffer]:
+    def offers_of(self, server: str) -> list[ToolOffer]:
         """The offered tools of one server."""
         return self._by_server.get(server, [])
 
-    def absent(self, command: str) -> Absent | None:
+    def explain_absent(self, command: str) -> UnavailableCommand | None:
         """Explain a missing command whose server is not available now; None for any other reason."""
-        named = {one.id: (f"{naming.AREA}/{one.id}/", f"{one.id}_") for one in self}
+        named = {one.id: (f"{tool_names.AREA}/{one.id}/", f"{one.id}_") for one in self}
         meant = max((id for id, prefixes in named.items() if command.startswith(prefixes)), key=len, default=None)
         if meant is None:
             return None
         upstream = self._upstreams[meant]
-        away = upstream.away() or self._not_seen_yet(upstream)
-        if away is None or (self.of(meant) and folded(command) not in reserved([meant])):
+        away = upstream.unavailable_error() or self._starting_error(upstream)
+        if away is None or (self.offers_of(meant) and normalise(command) not in reserved_names([meant])):
             return None  # the server's tools are known, and this is not one of them
         tool = command.partition("_" if command.startswith(f"{meant}_") else f"/{meant}/")[2]
-        shown = visible(command[:_LONGEST_NAME], lines=False)
-        return Absent(
-            name=f"{naming.AREA}/{meant}/{tool}",
+        shown = escape_invisible(command[:_LONGEST_NAME], lines=False)
+        return UnavailableCommand(
+            name=f"{tool_names.AREA}/{meant}/{tool}",
             tier=upstream.config.tier,
             message=f"The command {shown!r} is not available now. {away.message}",
             why=away.message,
@@ -125,26 +124,28 @@ class Upstreams:
             retry_after=away.retry_after,
         )
 
-    def _not_seen_yet(self, upstream: Upstream) -> Unreachable | None:
+    def _starting_error(self, upstream: Upstream) -> Unreachable | None:
         """Treat a server that is about to start, or has just listed its tools, as starting."""
-        if upstream.server.state == "stopped" or (self.settling and not self.of(upstream.id)):
-            return still_starting(upstream.id)
+        if upstream.server.state == "stopped" or (self.is_settling and not self.offers_of(upstream.id)):
+            return still_starting_error(upstream.id)
         return None
 
-    def configure(self, servers: Servers) -> None:
+    def configure(self, servers: ServersConfig) -> None:
         """Apply a new version of the file."""
         before = self._upstreams
-        self._upstreams = {config.id: self._kept(before.get(config.id), config) for config in servers.servers}
+        self._upstreams = {
+            config.id: self._reuse_or_create(before.get(config.id), config) for config in servers.servers
+        }
         for upstream in before.values():
             after = self._upstreams.get(upstream.id)
             if after is not upstream:
-                self._end(upstream)
+                self._stop_in_background(upstream)
         for upstream in self:
             if before.get(upstream.id) is upstream:
                 continue
-            upstream.predecessor = self._endings.get(upstream.id)
+            upstream.predecessor = self._shutdowns.get(upstream.id)
             if self._running and upstream.config.enabled:
-                self._in_background(upstream.begin())
+                self._run_in_background(upstream.start())
         self._approval_required = servers.approval_required
         self._configured = True
         self.refresh()
@@ -153,7 +154,7 @@ class Upstreams:
         """Load what earlier processes stored; call it before the file is read."""
         await self._pins.load()
 
-    def renamed(self) -> None:
+    def refresh_names(self) -> None:
         """Other commands changed their names, which have priority over those of tools."""
         self.refresh(again=True)
 
@@ -162,74 +163,73 @@ class Upstreams:
         self._running = True
         for upstream in self:
             if upstream.config.enabled:
-                self._in_background(upstream.begin())
+                self._run_in_background(upstream.start())
 
     async def stop(self) -> None:
         """Stop all servers, and report and store their last states."""
-        self._running, self._over = False, True
-        if self._gathering is not None:
-            self._gathering.cancel()
+        self._running, self._stopped = False, True
+        if self._change_timer is not None:
+            self._change_timer.cancel()
         for upstream in self:
-            self._end(upstream)
+            self._stop_in_background(upstream)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._configured:
-            self._note_states()
-        await self._pins.saved()
+            self._report_states()
+        await self._pins.flush()
 
     async def restart(self, server: str) -> Upstream:
         """Restart a server at once."""
         upstream = self.get(server)
         await upstream.server.stop()
-        await upstream.up()
+        await upstream.start_and_wait()
         self.refresh()
         return upstream
 
-    async def trial(self, server: str) -> Trial:
+    async def test(self, server: str) -> ConnectionTest:
         """Test a configured server over a separate connection. A running instance is not affected."""
-        return await tried(self.get(server).config, self._make)
+        return await test_connection(self.get(server).config, self._make)
 
-    async def look(self, server: str = "") -> None:
+    async def discover(self, server: str = "") -> None:
         """Start a server, or all servers, whose tools are unknown, and wait for them; for all servers only briefly."""
         unseen = [one for one in self if one.config.enabled and not one.definitions and server in ("", one.id)]
         if unseen:
             await asyncio.wait(
-                [asyncio.ensure_future(one.up()) for one in unseen], timeout=None if server else _BRIEFLY
+                [asyncio.ensure_future(one.start_and_wait()) for one in unseen],
+                timeout=None if server else _DISCOVER_SECONDS,
             )
-        if unseen or (server and self.settling and not self.of(server)):
+        if unseen or (server and self.is_settling and not self.offers_of(server)):
             self.refresh()
 
-    async def look_for(self, command: str) -> None:
+    async def discover_for(self, command: str) -> None:
         """Do the same for the server that a command's name may belong to, before the command is looked up."""
         for one in self:
-            if command.startswith((f"{naming.AREA}/{one.id}/", f"{one.id}_")):
-                await self.look(one.id)
+            if command.startswith((f"{tool_names.AREA}/{one.id}/", f"{one.id}_")):
+                await self.discover(one.id)
 
     @property
-    def settling(self) -> bool:
+    def is_settling(self) -> bool:
         """Whether the offers are about to be computed again, because servers changed."""
-        return self._gathering is not None or self._preparing
+        return self._change_timer is not None or self._preparing
 
     def refresh(self, *, again: bool = False) -> None:
         """Compute the offers and apply them if they changed, or if `again`."""
         self._stale = False
-        offers = self._worked_out()
-        news = [offer.mark for offer in offers] != [offer.mark for offer in self.offers]
+        offers = self._compute_offers()
+        news = [offer.fingerprint for offer in offers] != [offer.fingerprint for offer in self.offers]
         if news:
-            known = {offer.tool: offer for offer in self.offers}
-            self.offers = [
-                _unless_new(offer, known.get(offer.tool), self._prepared.get(offer.tool)) for offer in offers
-            ]
+            known = {offer.key: offer for offer in self.offers}
+            self.offers = [_reuse_offer(offer, known.get(offer.key), self._prepared.get(offer.key)) for offer in offers]
             self._prepared = {}
             self._by_server = {}
             for offer in self.offers:
                 self._by_server.setdefault(offer.upstream.id, []).append(offer)
-        self._put_in_force(news, again)
+        self._apply(news, again)
 
-    def _put_in_force(self, news: bool, again: bool) -> None:
-        if self._gathering is not None:
-            self._gathering.cancel()
-            self._gathering = None
-        reads = self._news_to_read()
+    def _apply(self, news: bool, again: bool) -> None:
+        if self._change_timer is not None:
+            self._change_timer.cancel()
+            self._change_timer = None
+        reads = self._resources_changed()
         if reads:
             self._read((), True)  # first release their names, which tools may use now
         if news or again:
@@ -240,140 +240,146 @@ class Upstreams:
             now = self._clock.now()
             self._events.publish(UpstreamOffered(tenant=_EVERY_TENANT, at=now, tools=len(self.offers)))
         if self._configured:
-            self._note_states()
+            self._report_states()
 
-    def _gathered(self) -> None:
+    def _apply_changes(self) -> None:
         """Handle combined changes. Usually only states changed, and the names of tools stay the same."""
         if self._stale:
-            self._gathering = None
+            self._change_timer = None
             if not self._preparing:
                 self._preparing = True
-                self._in_background(self._refresh_gently())
+                self._run_in_background(self._refresh_in_steps())
         else:
-            self._put_in_force(False, False)
+            self._apply(False, False)
 
-    async def _refresh_gently(self) -> None:
+    async def _refresh_in_steps(self) -> None:
         """Refresh after a server listed its tools. The list can be long, so other tasks get turns in between."""
         try:
-            while self._stale and not self._over:
+            while self._stale and not self._stopped:
                 self._stale = False
-                known = {offer.tool: offer.mark for offer in self.offers}
-                new = [offer for offer in self._worked_out() if offer.mark != known.get(offer.tool)]
-                self._prepared = {offer.tool: offer for offer in new}
+                known = {offer.key: offer.fingerprint for offer in self.offers}
+                new = [offer for offer in self._compute_offers() if offer.fingerprint != known.get(offer.key)]
+                self._prepared = {offer.key: offer for offer in new}
                 began, count = time.monotonic(), 0
                 for offer in new:
-                    if count >= _AT_ONCE or time.monotonic() - began > _HOLD:
+                    if count >= _AT_ONCE or time.monotonic() - began > _MAX_STEP_SECONDS:
                         await asyncio.sleep(0)
                         began, count = time.monotonic(), 0
                     self._prepare(offer)
                     count += 1
-            if not self._over:
+            if not self._stopped:
                 self.refresh()
         finally:
             self._preparing = False
 
-    def _worked_out(self) -> list[ToolOffer]:
-        return offering.offers(self, self._pins, self._spoken_for, self._approval_required)
+    def _compute_offers(self) -> list[ToolOffer]:
+        return tool_offers.make_offers(self, self._pins, self._reserved_names, self._approval_required)
 
     async def approve(self, server: str, offers: Iterable[ToolOffer]) -> None:
         """Record a person's approval of these tools in their current form."""
         await self._pins.approve(server, {one.definition.name: one.definition.digest for one in offers})
         self.refresh()
 
-    async def approved(self, offer: ToolOffer) -> dict[str, Any]:
+    async def get_approved(self, offer: ToolOffer) -> dict[str, Any]:
         """The approved definition of a tool, with secrets masked."""
-        return offer.without_secrets(await self._pins.approved(offer.upstream.id, offer.definition.name))
+        return offer.mask_secrets(await self._pins.get_approved(offer.upstream.id, offer.definition.name))
 
     def problems(self, server: str = "") -> list[str]:
         """The problems of enabled servers, or of one server."""
         found = []
         for one in self:
-            changed = sum(offer.changed for offer in self.of(one.id))
+            changed = sum(offer.is_changed for offer in self.offers_of(one.id))
             if one.problem and server in ("", one.id):
-                found.append(f"server {one.id}: {one.said}")
+                found.append(f"server {one.id}: {one.problem_without_name}")
             if changed and server in ("", one.id):
                 count = "a tool" if changed == 1 else f"{changed} tools"
                 found.append(f"server {one.id}: It changed {count} after approval; run doorward servers approve.")
         return found
 
-    def _kept(self, before: Upstream | None, config: ServerConfig) -> Upstream:
+    def _reuse_or_create(self, before: Upstream | None, config: ServerConfig) -> Upstream:
         """The server for a configuration: the running one, if nothing that it depends on changed."""
         if before is not None and same_process(before.config, config):
             before.config = config
             return before
-        definitions = before.definitions if before is not None and origin(before.config) == origin(config) else None
-        known = self._pins.known(config.id, origin(config))
+        definitions = (
+            before.definitions if before is not None and hash_origin(before.config) == hash_origin(config) else None
+        )
+        known = self._pins.known_tools(config.id, hash_origin(config))
         return Upstream(config, self._make, self._changed, known if definitions is None else definitions)
 
-    def _spoken_for(self) -> frozenset[str]:
+    def _reserved_names(self) -> frozenset[str]:
         """Folded names that no tool may have."""
-        return self._taken() | reserved(self._upstreams)
+        return self._taken() | reserved_names(self._upstreams)
 
-    def _news_to_read(self) -> bool:
+    def _resources_changed(self) -> bool:
         """Whether resources, prompts or completions changed."""
-        before, self._readable = self._readable, {one.id: readable(one) for one in self}
+        before, self._readable = self._readable, {one.id: snapshot_resources(one) for one in self}
         return before.keys() != self._readable.keys() or not all(
-            one.same(before[id]) for id, one in self._readable.items()
+            one.is_same(before[id]) for id, one in self._readable.items()
         )
 
     def _changed(self, upstream: Upstream) -> None:
         """Handle a change of a server."""
         server = upstream.server
-        upstream.changed()
-        if self._over or self._upstreams.get(upstream.id) is not upstream:
+        upstream.notify_waiters()
+        if self._stopped or self._upstreams.get(upstream.id) is not upstream:
             return
         if server.state == "ready" and server.definitions is not upstream.listed:
             upstream.listed = server.definitions
             before, after = upstream.definitions, server.definitions
-            if not self._pins.seen(upstream.id) or [one.digest for one in before] != [one.digest for one in after]:
+            if not self._pins.has_listed(upstream.id) or [one.digest for one in before] != [
+                one.digest for one in after
+            ]:
                 upstream.definitions = server.definitions
-                self._pins.note(upstream.id, upstream.definitions)
+                self._pins.record_tools(upstream.id, upstream.definitions)
                 self._stale = True
-        if self._gathering is None:
-            self._gathering = asyncio.get_running_loop().call_later(_GATHER, self._gathered)
+        if self._change_timer is None:
+            self._change_timer = asyncio.get_running_loop().call_later(_COMBINE_SECONDS, self._apply_changes)
 
-    def _note_states(self) -> None:
+    def _report_states(self) -> None:
         """Publish and store the states of servers that changed."""
         now = self._clock.now()
         for upstream in self:
             told = (upstream.state, upstream.problem)
-            if told == upstream.told:
+            if told == upstream.reported:
                 continue
-            since = self._pins.since(upstream.id, *told) if upstream.told is None else None
-            upstream.told, upstream.since = told, since or now
+            since = self._pins.state_since(upstream.id, *told) if upstream.reported is None else None
+            upstream.reported, upstream.since = told, since or now
             if since is None:
                 self._events.publish(
                     UpstreamChanged(tenant=self._tenant, at=now, server=upstream.id, state=told[0], problem=told[1])
                 )
-        self._pins.standing([upstream.row(self._tenant) for upstream in self])
+        self._pins.record_states([upstream.row(self._tenant) for upstream in self])
 
-    def _end(self, upstream: Upstream) -> None:
+    def _stop_in_background(self, upstream: Upstream) -> None:
         """Stop a server in the background. The next server with its id waits for this shutdown."""
         upstream.over = True
-        ending = self._in_background(_ended(upstream, self._endings.get(upstream.id)))
-        self._endings[upstream.id] = ending
-        ending.add_done_callback(lambda _: self._endings.get(upstream.id) is ending and self._endings.pop(upstream.id))
+        ending = self._run_in_background(_stop_after(upstream, self._shutdowns.get(upstream.id)))
+        self._shutdowns[upstream.id] = ending
+        ending.add_done_callback(
+            lambda _: self._shutdowns.get(upstream.id) is ending and self._shutdowns.pop(upstream.id)
+        )
 
-    def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.ensure_future(_guarded(work))
+    def _run_in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(_log_errors(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
 
-async def _ended(upstream: Upstream, before: asyncio.Task[None] | None) -> None:
+async def _stop_after(upstream: Upstream, before: asyncio.Task[None] | None) -> None:
     await upstream.server.stop()
     if before is not None:
         await asyncio.wait([before])
 
 
-async def _guarded(work: Coroutine[Any, Any, None]) -> None:
+async def _log_errors(work: Coroutine[Any, Any, None]) -> None:
     try:
         await work
     except Exception:
         log.exception("an upstream server could not be started or stopped cleanly")
 
 
-def _unless_new(offer: ToolOffer, *known: ToolOffer | None) -> ToolOffer:
+def _reuse_offer(offer: ToolOffer, *known: ToolOffer | None) -> ToolOffer:
     """Return the earlier offer if it is the same, so that what was built from it is reused."""
-    return next((one for one in known if one is not None and one.mark == offer.mark), offer)
+    return next((one for one in known if one is not None and one.fingerprint == offer.fingerprint), offer)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from doorward.agents.calls.reading import read
+from doorward.agents.calls.answer_parser import parse
 
 CORPUS = [
     (file.stem, entry)
@@ -20,7 +20,7 @@ CORPUS = [
 
 @pytest.mark.parametrize("entry", [pytest.param(entry, id=f"{name}: {entry['about']}") for name, entry in CORPUS])
 def test_an_answer_is_read_as_it_was_meant(entry: dict[str, Any]) -> None:
-    reading = read(entry["text"])
+    reading = parse(entry["text"])
     found = [
         [one.name, dict(one.params) if one.params is not None else [list(pair) for pair in one.args or ()]]
         for one in reading.calls
@@ -48,7 +48,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("section", "example"), EXAMPLES)
 def test_every_example_of_the_page_is_read_as_its_section_says(section: str, example: str) -> None:
-    reading = read(example)
+    reading = parse(example)
     found = (bool(reading.calls), bool(reading.faults))
     assert (
         found

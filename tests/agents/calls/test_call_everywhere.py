@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from doorward.agents.calls.everywhere import everywhere
+from doorward.agents.calls.call_finder import find_calls
 
 CALL = "EXECUTE: file/write --path=a.txt --content=x"
 OBJECT = '{"name": "file_write", "arguments": {"path": "a.txt", "content": "x"}}'
 
 
 def found(text: str) -> set[tuple[str, str]]:
-    calls = everywhere(text).calls
+    calls = find_calls(text).calls
     given = [(one.name, dict(one.args) if one.args is not None else one.params or {}) for one in calls]
     return {(name.replace("_", "/"), json.dumps(params, sort_keys=True)) for name, params in given}
 
@@ -40,7 +40,7 @@ def found(text: str) -> set[tuple[str, str]]:
 )
 def test_a_call_is_found_whatever_stands_around_it(text: str) -> None:
     assert ("file/write", json.dumps({"content": "x", "path": "a.txt"})) in found(text)
-    assert everywhere(text).whole
+    assert find_calls(text).whole
 
 
 def test_a_text_without_calls_holds_none() -> None:
@@ -49,4 +49,4 @@ def test_a_text_without_calls_holds_none() -> None:
 
 @pytest.mark.parametrize("piece", ['{"name": ', "Action: a\nAction Input: {\n"])
 def test_a_text_that_is_made_to_be_costly_is_given_up_and_said_to_be(piece: str) -> None:
-    assert not everywhere(piece * (40_000 // len(piece))).whole
+    assert not find_calls(piece * (40_000 // len(piece))).whole

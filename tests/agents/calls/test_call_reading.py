@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from doorward.agents.calls.native import native
-from doorward.agents.calls.reading import MOST_CALLS, MOST_FAULTS, _Reader, read
-from doorward.agents.calls.wanted import Wanted
-from doorward.agents.models.model import Asked
+from doorward.agents.calls.answer_parser import MAX_CALLS, MAX_FAULTS, _Parser, parse
+from doorward.agents.calls.json_calls import parse_native_call
+from doorward.agents.calls.parsed import ParsedCall
+from doorward.agents.models.model import NativeCall
 from json_texts import FORBIDDEN
 
 CALLS = [
@@ -49,7 +49,7 @@ words = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_s
 @settings(max_examples=60)
 @given(texts)
 def test_no_text_breaks_it_and_what_is_read_is_whole(text: str) -> None:
-    reading = read(text)
+    reading = parse(text)
     for call in reading.calls:
         assert call.name
         assert (call.params is None) != (call.args is None)
@@ -61,14 +61,14 @@ def test_no_text_breaks_it_and_what_is_read_is_whole(text: str) -> None:
 @given(texts)
 def test_nothing_within_a_quotation_is_a_call(text: str) -> None:
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
-    assert (read(quoted).calls, read(quoted).faults) == ((), ())
+    assert (parse(quoted).calls, parse(quoted).faults) == ((), ())
 
 
 @settings(max_examples=60)
 @given(texts)
 def test_nothing_within_a_block_of_text_is_a_call(text: str) -> None:
     inside = text.replace("`", "'")
-    reading = read(f"So it stands there.\n```text\n{inside}\n```\n")
+    reading = parse(f"So it stands there.\n```text\n{inside}\n```\n")
     assert (reading.calls, reading.faults) == ((), ())
 
 
@@ -76,8 +76,8 @@ def test_nothing_within_a_block_of_text_is_a_call(text: str) -> None:
 @given(texts)
 def test_nothing_within_a_thought_is_a_call_or_is_shown(text: str) -> None:
     inside = text.replace("<", "(")
-    assert read(f"<think>{inside}</think>Yes.").prose == "Yes."
-    assert read(f"<think>{inside}</think>Yes.").calls == ()
+    assert parse(f"<think>{inside}</think>Yes.").prose == "Yes."
+    assert parse(f"<think>{inside}</think>Yes.").calls == ()
 
 
 @settings(max_examples=20)
@@ -87,7 +87,7 @@ def test_calls_between_words_are_found_in_order_and_the_words_stay(said: list[tu
         f"{before}.\n\nEXECUTE: {name}{''.join(f' --{key}={json.dumps(value)}' for key, value in params.items())}\n\n"
         for before, name, params in said
     )
-    reading = read(text)
+    reading = parse(text)
     assert [(one.name, dict(one.args or ())) for one in reading.calls] == [(name, params) for _, name, params in said]
     assert reading.prose == "\n\n".join(f"{before}." for before, _, _ in said)
     assert reading.faults == ()
@@ -101,26 +101,26 @@ def test_no_spelling_of_the_corpus_is_a_call_when_it_is_introduced_as_an_example
     ]
     assert len(one_piece) > 60
     for text in one_piece:
-        assert read(lead + text).calls == (), text
+        assert parse(lead + text).calls == (), text
 
 
 def test_at_most_so_many_calls_are_read_and_the_rest_is_counted() -> None:
-    reading = read("EXECUTE: a/b --c=1\n" * (MOST_CALLS + 9_950))
-    assert len(reading.calls) == MOST_CALLS
+    reading = parse("EXECUTE: a/b --c=1\n" * (MAX_CALLS + 9_950))
+    assert len(reading.calls) == MAX_CALLS
     assert reading.faults == (
-        f"Only the first {MOST_CALLS} of your calls were read; 9950 more in the same answer were not made.",
+        f"Only the first {MAX_CALLS} of your calls were read; 9950 more in the same answer were not made.",
     )
     assert reading.prose == ""
 
 
 def test_at_most_so_many_faults_are_told() -> None:
-    reading = read("EXECUTE: a b\n" * 100)
-    assert len(reading.faults) == MOST_FAULTS + 1
+    reading = parse("EXECUTE: a b\n" * 100)
+    assert len(reading.faults) == MAX_FAULTS + 1
     assert reading.faults[-1] == "90 more calls cannot be read."
 
 
 def test_a_fault_says_what_is_wrong_what_would_be_valid_and_what_was_given() -> None:
-    (fault,) = read('<tool_call>{"name": "data_list", "arguments": {"limit": NaN}}</tool_call>').faults
+    (fault,) = parse('<tool_call>{"name": "data_list", "arguments": {"limit": NaN}}</tool_call>').faults
     assert "NaN is not a JSON number" in fault
     assert 'valid is {"name": "data_list"' in fault
     assert 'given \'{"name"' in fault
@@ -133,34 +133,34 @@ def test_reading_looks_at_each_character_a_few_times_however_long_the_answer_is(
     """Steps are counted, not seconds: an answer twice as long takes no more looks at each of its characters."""
     for more in ("", "\n", " x"):
         text = (piece + more) * (8_000 // len(piece + more))
-        reader = _Reader(text)
-        reader.reading()
-        assert reader.page.looked <= 12 * len(text)
+        reader = _Parser(text)
+        reader.parse()
+        assert reader.page.characters_scanned <= 12 * len(text)
 
 
 def test_tags_that_all_differ_are_looked_at_a_few_times_as_well() -> None:
     text = "".join(f"<tool_use><name>a</name><input><k{number}>v</tool_use>" for number in range(500))
-    reader = _Reader(text)
-    reader.reading()
-    assert reader.page.looked <= 12 * len(text)
+    reader = _Parser(text)
+    reader.parse()
+    assert reader.page.characters_scanned <= 12 * len(text)
 
 
 @pytest.mark.parametrize("arguments", ["", "  ", "{}"])
 def test_a_native_call_without_arguments_has_none(arguments: str) -> None:
-    wanted = native(Asked("call_1", "ai_report", arguments))
-    assert isinstance(wanted, Wanted)
+    wanted = parse_native_call(NativeCall("call_1", "ai_report", arguments))
+    assert isinstance(wanted, ParsedCall)
     assert (wanted.name, wanted.params, wanted.id) == ("ai_report", {}, "call_1")
 
 
 def test_a_native_call_keeps_its_arguments_and_its_id() -> None:
-    wanted = native(Asked("call_1", "data_list", '{"collection": "rooms", "approved": true}'))
-    assert isinstance(wanted, Wanted)
+    wanted = parse_native_call(NativeCall("call_1", "data_list", '{"collection": "rooms", "approved": true}'))
+    assert isinstance(wanted, ParsedCall)
     assert (wanted.params, wanted.id) == ({"collection": "rooms", "approved": True}, "call_1")
 
 
 @pytest.mark.parametrize("arguments", ["[]", "null", "5", '"{}"', '{"a": 1', "{'a': 1}"])
 def test_a_native_call_whose_arguments_are_no_object_is_a_fault(arguments: str) -> None:
-    fault = native(Asked("call_1", "data_list", arguments))
+    fault = parse_native_call(NativeCall("call_1", "data_list", arguments))
     assert isinstance(fault, str)
     assert fault.startswith("The call of 'data_list' was not made: its arguments must be one JSON object;")
 
@@ -168,7 +168,7 @@ def test_a_native_call_whose_arguments_are_no_object_is_a_fault(arguments: str) 
 def test_what_json_forbids_is_a_fault_in_every_spelling() -> None:
     for raw in FORBIDDEN:
         text = raw.decode("utf-8", "surrogateescape")
-        assert isinstance(native(Asked("1", "a", '{"b": ' + text + "}")), str), text
+        assert isinstance(parse_native_call(NativeCall("1", "a", '{"b": ' + text + "}")), str), text
         for spelling in ('<tool_call>{"name": "a", "arguments": {"b": %s}}</tool_call>', 'EXECUTE: a {"b": %s}'):
-            reading = read(spelling % text)
+            reading = parse(spelling % text)
             assert reading.calls == (), text

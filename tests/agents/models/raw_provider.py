@@ -9,18 +9,29 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
-from doorward.agents.models.model import Asked, ModelFailed, Piece, Prompt, Spent, Text, Tool, Turn
-from doorward.agents.models.models import Models
-from doorward.settings import Models as Limits
-from doorward.settings import Provider
+from doorward.agents.models.model import (
+    AnswerPiece,
+    ChatTurn,
+    ModelFailed,
+    NativeCall,
+    Prompt,
+    TextPiece,
+    TokenUsage,
+    ToolSpec,
+)
+from doorward.agents.models.registry import ModelRegistry
+from doorward.config.settings import ModelSettings as Limits
+from doorward.config.settings import ProviderSettings
 
 Kind = Literal["openai", "anthropic"]
 PATIENCE = 60.0
 """Seconds after which a test that waits has failed; nothing is asserted about less."""
 KEY = "sk-key-of-the-tests-0123456789"
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n"
-TOOL = Tool("data_list", "List records.", {"type": "object", "properties": {"collection": {"type": "string"}}})
-PROMPT = Prompt(instructions="You are guide.", turns=(Turn(role="user", text="Hello?", speaker="joel"),), tools=(TOOL,))
+TOOL = ToolSpec("data_list", "List records.", {"type": "object", "properties": {"collection": {"type": "string"}}})
+PROMPT = Prompt(
+    instructions="You are guide.", turns=(ChatTurn(role="user", text="Hello?", speaker="joel"),), tools=(TOOL,)
+)
 
 
 class Heard(NamedTuple):
@@ -84,12 +95,14 @@ class RawProvider:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    def models(self, *, now: Callable[[], float] | None = None, most_bytes: int = 1_000_000, **more: Any) -> Models:
+    def models(
+        self, *, now: Callable[[], float] | None = None, most_bytes: int = 1_000_000, **more: Any
+    ) -> ModelRegistry:
         """The models of a house that knows this provider, under the name `raw`."""
-        provider = Provider(kind=self.kind, base_url=self.url, **more)
+        provider = ProviderSettings(kind=self.kind, base_url=self.url, **more)
         configured = Limits(providers={"raw": provider}, answer_bytes=most_bytes)
         environment = {"RAW_API_KEY": KEY}
-        return Models(configured, environment, now) if now else Models(configured, environment)
+        return ModelRegistry(configured, environment, now) if now else ModelRegistry(configured, environment)
 
 
 @contextlib.asynccontextmanager
@@ -207,14 +220,14 @@ def end(kind: str, *, called: bool = False) -> bytes:
 
 class Answered(NamedTuple):
     text: str
-    calls: list[Asked]
-    spent: Spent | None
+    calls: list[NativeCall]
+    spent: TokenUsage | None
     failed: ModelFailed | None
 
 
-async def asked(models: Models, name: str, prompt: Prompt = PROMPT) -> Answered:
+async def asked(models: ModelRegistry, name: str, prompt: Prompt = PROMPT) -> Answered:
     """All that came, and how it failed; nothing but `ModelFailed` may come out of a model."""
-    pieces: list[Piece] = []
+    pieces: list[AnswerPiece] = []
     failed = None
     try:
         async with asyncio.timeout(PATIENCE):
@@ -223,6 +236,6 @@ async def asked(models: Models, name: str, prompt: Prompt = PROMPT) -> Answered:
     except ModelFailed as error:
         failed = error
     assert failed is None or KEY not in failed.message
-    text = "".join(one.text for one in pieces if isinstance(one, Text))
-    spent = next((one for one in pieces if isinstance(one, Spent)), None)
-    return Answered(text, [one for one in pieces if isinstance(one, Asked)], spent, failed)
+    text = "".join(one.text for one in pieces if isinstance(one, TextPiece))
+    spent = next((one for one in pieces if isinstance(one, TokenUsage)), None)
+    return Answered(text, [one for one in pieces if isinstance(one, NativeCall)], spent, failed)

@@ -10,22 +10,25 @@ from typing import Any
 import pytest
 from wire_servers import KEY, aimock, fakellm
 
-from doorward.agents.company import Company, at_work
-from doorward.agents.models.models import Models
+from doorward.agents.models.registry import ModelRegistry
+from doorward.agents.personas.dispatcher import PersonaDispatcher, run_personas
+from doorward.config.settings import KeeperSettings, ProviderSettings, Settings
+from doorward.config.settings import ModelSettings as Limits
 from doorward.rooms.message import Card, Message
-from doorward.settings import Keeper, Provider, Settings
-from doorward.settings import Models as Limits
 from settling import settled
 
 pytestmark = pytest.mark.anyio
 DOWN = "http://127.0.0.1:9/v1"
-NEAR = {"gone": Provider(base_url=DOWN, needs_key=False), "other": Provider(base_url=DOWN, needs_key=False)}
-FAR = {"far": Provider(base_url="https://models.example/v1")}
+NEAR = {
+    "gone": ProviderSettings(base_url=DOWN, needs_key=False),
+    "other": ProviderSettings(base_url=DOWN, needs_key=False),
+}
+FAR = {"far": ProviderSettings(base_url="https://models.example/v1")}
 STOOD_IN = "gone:small is not available, so the house model answered instead: "
 
 
 class Room:
-    def __init__(self, driver: Any, company: Company) -> None:
+    def __init__(self, driver: Any, company: PersonaDispatcher) -> None:
         self._services = driver.house.services
         self._driver = driver
         self._company = company
@@ -48,7 +51,7 @@ async def room(
     async with opened(changes=Settings(models=models)) as driver:
         body = {"personaId": "ada", "displayName": "Ada", "rooms": ["general"], "model": model}
         await driver.owner("persona/put", id="ada", text=json.dumps(body))
-        async with at_work(driver.house.gate, driver.house.services, driver.house.models) as company:
+        async with run_personas(driver.house.gate, driver.house.services, driver.house.models) as company:
             yield Room(driver, company)
 
 
@@ -122,7 +125,7 @@ async def test_nothing_stands_in_once_a_turn_has_run_a_command(
     opened: Any, mocked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WIRE_KEY", KEY)
-    providers = {"o": Provider(base_url=f"{mocked}/v1", key_env="WIRE_KEY")}
+    providers = {"o": ProviderSettings(base_url=f"{mocked}/v1", key_env="WIRE_KEY")}
     async with room(opened, Limits(providers=providers), "o:gpt-4o-mini") as talking:
         words, calls = shown(await talking.say("@ada count the rooms"))
     assert calls == [("data/list", "done")]
@@ -136,7 +139,7 @@ async def test_the_keeper_thinks_with_the_model_of_the_environment_over_the_wire
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("USHELL_LLM_MODEL", named)
-    providers = {"openai": Provider(base_url=f"{mocked}/v1")}
+    providers = {"openai": ProviderSettings(base_url=f"{mocked}/v1")}
     async with opened(changes=Settings(models=Limits(providers=providers))) as driver:
         asked = (await driver.owner("agent/ask", prompt="and the rooms of ours")).result
         failing = (await driver.owner("agent/ask", prompt="how many rooms do we have")).result
@@ -167,9 +170,9 @@ def faked(tmp_path_factory: pytest.TempPathFactory) -> Any:
 async def test_the_keeper_works_on_both_wires_of_another_server_too(
     opened: Any, faked: str, kind: Any, path: str
 ) -> None:
-    providers = {"fake": Provider(kind=kind, base_url=f"{faked}{path}", needs_key=False)}
+    providers = {"fake": ProviderSettings(kind=kind, base_url=f"{faked}{path}", needs_key=False)}
     models = Limits(providers=providers, tiers={"cheap": "fake:small"})
-    async with opened(changes=Settings(models=models, keeper=Keeper(model="cheap"))) as driver:
+    async with opened(changes=Settings(models=models, keeper=KeeperSettings(model="cheap"))) as driver:
         answer = (await driver.owner("agent/ask", prompt=f"which rooms are there, {kind}?")).result
     assert (answer["response"], answer["model"]) == ("One: general.", "fake:small")
     assert [(one["input"]["command"], one["status"]) for one in answer["toolCalls"]] == [("data/list", "done")]
@@ -177,7 +180,7 @@ async def test_the_keeper_works_on_both_wires_of_another_server_too(
 
 async def test_the_keeper_without_a_fallback_says_why_it_did_nothing(opened: Any) -> None:
     models = Limits(providers=NEAR, fallback="")
-    async with opened(changes=Settings(models=models, keeper=Keeper(model="gone:small"))) as driver:
+    async with opened(changes=Settings(models=models, keeper=KeeperSettings(model="gone:small"))) as driver:
         outcome = await driver.ask("agent/ask", by="", room="", params={"prompt": "how many rooms do we have"})
     assert outcome.result["ended"] == "model_failed"
     assert "cannot be reached" in outcome.result["error"]
@@ -204,7 +207,7 @@ async def test_the_keeper_without_a_fallback_says_why_it_did_nothing(opened: Any
 def test_who_stands_in_for_whom_and_nothing_leaves_this_machine_for_it(
     fallback: str, name: str, stands_in: str
 ) -> None:
-    models = Models(
+    models = ModelRegistry(
         Limits(fallback=fallback, providers={**NEAR, **FAR}, tiers={"cheap": "house"}), {"FAR_API_KEY": KEY}
     )
     found = models.instead_of(name)

@@ -17,13 +17,13 @@ import pytest
 import tiny_gguf
 
 from doorward.agents.models import local as finding
-from doorward.agents.models.life import Life
 from doorward.agents.models.local import LocalModel
-from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent, Text, Turn
-from doorward.agents.models.models import Models
-from doorward.model import Credential, Request
-from doorward.settings import Local, Settings
-from doorward.settings import Models as Limits
+from doorward.agents.models.model import AnswerPiece, ChatTurn, ModelFailed, Prompt, TextPiece, TokenUsage
+from doorward.agents.models.registry import ModelRegistry
+from doorward.agents.models.timing import IdleTimeout
+from doorward.config.settings import LocalModelSettings, Settings
+from doorward.config.settings import ModelSettings as Limits
+from doorward.core.model import Credential, Request
 
 pytestmark = pytest.mark.anyio
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -41,20 +41,20 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 async def model(anyio_backend: str, file: Path) -> AsyncIterator[LocalModel]:
-    made = LocalModel("tiny", Local(file=str(file), threads=1, context=1_024, temperature=0), Limits())
+    made = LocalModel("tiny", LocalModelSettings(file=str(file), threads=1, context=1_024, temperature=0), Limits())
     yield made
     await made.close()
 
 
 def prompt(most: int, words: str = "Say the alphabet.") -> Prompt:
-    return Prompt(instructions="", turns=(Turn(role="user", text=words, speaker="me"),), most_tokens=most)
+    return Prompt(instructions="", turns=(ChatTurn(role="user", text=words, speaker="me"),), most_tokens=most)
 
 
 async def said(model: LocalModel, given: Prompt) -> str:
-    return "".join([piece.text async for piece in model.answer(given) if isinstance(piece, Text)])
+    return "".join([piece.text async for piece in model.answer(given) if isinstance(piece, TextPiece)])
 
 
-async def to_the_end(pieces: AsyncIterator[Piece]) -> None:
+async def to_the_end(pieces: AsyncIterator[AnswerPiece]) -> None:
     async for _ in pieces:
         pass
 
@@ -78,22 +78,22 @@ async def ended(process: int) -> None:
 
 async def test_it_answers_in_pieces_and_tells_its_own_count_of_tokens(model: LocalModel) -> None:
     pieces = [piece async for piece in model.answer(prompt(30))]
-    texts = [piece.text for piece in pieces if isinstance(piece, Text)]
+    texts = [piece.text for piece in pieces if isinstance(piece, TextPiece)]
     assert "".join(texts) == (ALPHABET * 2)[:30]
     assert len(texts) > 10
     spent = pieces[-1]
-    assert isinstance(spent, Spent)
+    assert isinstance(spent, TokenUsage)
     assert spent.output_tokens == 30
     assert model.count("abc") < spent.input_tokens < 100
     assert model.memory > 1_000_000
-    assert not model.is_elsewhere
+    assert not model.is_remote
 
 
 async def test_tokens_are_counted_by_its_tokenizer_and_never_too_few_before_it_is_loaded(
     model: LocalModel, file: Path
 ) -> None:
     await model.load()
-    unloaded = LocalModel("other", Local(file=str(file)), Limits())
+    unloaded = LocalModel("other", LocalModelSettings(file=str(file)), Limits())
     for text in ("", "a", "three blanks in it", "wörter und 漢字", "<s>"):
         assert model.count(text) <= unloaded.count(text)
     assert model.count("abcdefgh") - model.count("abcd") == 4
@@ -110,28 +110,28 @@ async def test_an_answer_that_is_left_ends_and_the_next_is_whole(model: LocalMod
 
 async def test_reading_what_it_is_shown_is_a_sign_of_life(model: LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
     signs: list[None] = []
-    monkeypatch.setattr(Life, "heard", lambda _: signs.append(None))
+    monkeypatch.setattr(IdleTimeout, "extend", lambda _: signs.append(None))
     before_words = {}
     for words in ("short", "w" * 800):
         signs.clear()
         async for piece in model.answer(prompt(3, words)):
-            if isinstance(piece, Text):
+            if isinstance(piece, TextPiece):
                 before_words[words] = before_words.get(words) or len(signs)
     assert before_words["w" * 800] > before_words["short"], before_words
 
 
 async def test_a_sign_of_life_lets_the_silence_begin_anew_but_not_the_whole_answer() -> None:
-    life, now = Life(), asyncio.get_running_loop().time
-    life.heard()
-    async with life.within(50, now() + 100) as limit:
+    life, now = IdleTimeout(), asyncio.get_running_loop().time
+    life.extend()
+    async with life.start(50, now() + 100) as limit:
         limit.reschedule(now() + 1)
-        life.heard()
+        life.extend()
         assert now() + 1 < (limit.when() or 0) <= now() + 50
     end = now() + 20
-    async with life.within(50, end) as limit:
-        life.heard()
+    async with life.start(50, end) as limit:
+        life.extend()
         assert limit.when() == end
-    life.heard()
+    life.extend()
 
 
 async def test_requests_are_answered_one_after_the_other(model: LocalModel) -> None:
@@ -165,13 +165,13 @@ async def test_it_is_reached_only_at_a_private_socket_and_only_with_its_key(mode
     process = model._process
     assert process is not None
     assert stat.S_IMODE(os.stat(os.path.dirname(process.socket)).st_mode) == 0o700
-    assert not listens_at_a_port(process.number)
+    assert not listens_at_a_port(process.pid)
     with contextlib.closing(http.client.HTTPConnection("localhost")) as asked:
         asked.sock = socket.socket(socket.AF_UNIX)
         asked.sock.connect(process.socket)
         asked.request("POST", "/v1/chat/completions", b"{}", {"Content-Type": "application/json"})
         assert asked.getresponse().status == 401
-    names, visible = known_of(process.number)
+    names, visible = known_of(process.pid)
     assert names <= {"PATH", "HOME", "LC_CTYPE"}
     assert process.key not in visible
 
@@ -192,17 +192,17 @@ async def test_it_ends_with_whoever_started_it_and_leaves_nothing_behind(model: 
     await model.load()
     held = model._process
     assert held is not None
-    assert held._program is not None
-    assert held._program.stdin is not None
+    assert held._process is not None
+    assert held._process.stdin is not None
     process, folder = model.process, os.path.dirname(held.socket)
-    held._program.stdin.close()  # as when Doorward is killed
+    held._process.stdin.close()  # as when Doorward is killed
     await ended(process)
     with pytest.raises(FileNotFoundError):
         os.listdir(folder)
 
 
 async def test_loading_that_is_given_up_ends_its_process(file: Path) -> None:
-    model = LocalModel("given-up", Local(file=str(file), temperature=0, context=512), Limits())
+    model = LocalModel("given-up", LocalModelSettings(file=str(file), temperature=0, context=512), Limits())
     loading = asyncio.ensure_future(model.load())
     while model._process is None:  # noqa: ASYNC110 - it is set in between, and nothing tells of that
         await asyncio.sleep(0)
@@ -215,7 +215,9 @@ async def test_loading_that_is_given_up_ends_its_process(file: Path) -> None:
 
 
 async def test_it_is_put_away_when_nobody_asks_it(file: Path) -> None:
-    model = LocalModel("idle", Local(file=str(file), temperature=0, context=512, idle_minutes=0.0005), Limits())
+    model = LocalModel(
+        "idle", LocalModelSettings(file=str(file), temperature=0, context=512, idle_minutes=0.0005), Limits()
+    )
     assert await said(model, prompt(2)) == "ab"
     await ended(model.process)
     assert (model.memory, model.loaded) == (0, False)
@@ -224,11 +226,11 @@ async def test_it_is_put_away_when_nobody_asks_it(file: Path) -> None:
         await said(model, prompt(2))
 
 
-def broken(name: str, folder: Path, whole: Path) -> Local:
+def broken(name: str, folder: Path, whole: Path) -> LocalModelSettings:
     damaged = folder / "damaged.gguf"
     damaged.write_bytes(whole.read_bytes()[:200_000] if name == "cut" else b"GIF89a" * 100)
     files = {"missing": str(folder / "none.gguf"), "relative": "tiny.gguf", "folder": str(folder)}
-    return Local(file=files.get(name, str(damaged)))
+    return LocalModelSettings(file=files.get(name, str(damaged)))
 
 
 @pytest.mark.parametrize(
@@ -257,7 +259,7 @@ async def test_a_file_that_cannot_be_loaded_is_said(
 
 
 async def test_too_little_memory_is_said_before_anything_is_loaded(file: Path) -> None:
-    model = LocalModel("x", Local(file=str(file)), Limits(), available=lambda: 1_000)
+    model = LocalModel("x", LocalModelSettings(file=str(file)), Limits(), available=lambda: 1_000)
     with pytest.raises(ModelFailed, match="not enough memory for the model local:x: its file has 0 MB, and 0 MB"):
         await said(model, prompt(3))
 
@@ -265,8 +267,8 @@ async def test_too_little_memory_is_said_before_anything_is_loaded(file: Path) -
 async def test_without_the_packages_the_command_that_installs_them_is_said(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "installed", lambda: False)
-    models = Models(Limits(local={"x": Local(file=str(file))}), {})
+    monkeypatch.setattr(finding, "is_installed", lambda: False)
+    models = ModelRegistry(Limits(local={"x": LocalModelSettings(file=str(file))}), {})
     with pytest.raises(ModelFailed, match=r"run: pip install 'doorward\[local,models\]'") as failure:
         models.find("local:x")
     assert failure.value.fault == "not_installed"
@@ -274,7 +276,7 @@ async def test_without_the_packages_the_command_that_installs_them_is_said(
 
 
 def test_only_files_that_the_settings_or_the_environment_name_are_models(file: Path) -> None:
-    models = Models(Limits(), {"DOORWARD_GGUF": str(file)})
+    models = ModelRegistry(Limits(), {"DOORWARD_GGUF": str(file)})
     assert models.find("local").name == models.find("local:gguf").name == "local:gguf"
     assert models.providers()[1]["model"] == "gguf"
     assert str(file) in models.providers()[1]["where"]
@@ -282,11 +284,11 @@ def test_only_files_that_the_settings_or_the_environment_name_are_models(file: P
         with pytest.raises(ModelFailed, match=r"valid: local:gguf\. Add one with a table `models\.local\.NAME`"):
             models.find(name)
     with pytest.raises(ModelFailed, match="valid: none"):
-        Models(Limits(), {}).find("local")
+        ModelRegistry(Limits(), {}).find("local")
 
 
 async def test_the_keeper_runs_a_command_with_a_model_in_a_file_and_answers(opened: Any, file: Path) -> None:
-    local = {"tiny": Local(file=str(file), threads=1, context=16_384, temperature=0)}
+    local = {"tiny": LocalModelSettings(file=str(file), threads=1, context=16_384, temperature=0)}
     async with opened(changes=Settings(models=Limits(local=local))) as driver:
         steps: list[Any] = []
         request = Request(

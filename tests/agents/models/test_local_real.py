@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from doorward.agents.models.local import VARIABLE
-from doorward.settings import Keeper, Models, Personas, Settings
+from doorward.agents.models.local import FILE_VARIABLE
+from doorward.config.settings import KeeperSettings, ModelSettings, PersonaSettings, Settings
 
 pytestmark = pytest.mark.anyio
 
-if os.environ.get(VARIABLE):
+if os.environ.get(FILE_VARIABLE):
 
     async def test_a_real_model_runs_a_command_and_answers_with_its_figures(opened: Any) -> None:
         changes = Settings(
-            keeper=Keeper(model="local:gguf", seconds=840, shown_tokens=6_000, answer_tokens=500),
-            personas=Personas(answer_seconds=600),
-            models=Models(fallback=""),
+            keeper=KeeperSettings(model="local:gguf", seconds=840, shown_tokens=6_000, answer_tokens=500),
+            personas=PersonaSettings(answer_seconds=600),
+            models=ModelSettings(fallback=""),
         )
         async with opened(changes=changes) as driver:
             for name in ("kitchen", "garden"):

@@ -31,9 +31,9 @@ from raw_provider import (
 )
 
 from doorward.agents.models import provider
-from doorward.agents.models.model import Text
-from doorward.agents.models.models import Models
-from doorward.settings import Models as Limits
+from doorward.agents.models.model import TextPiece
+from doorward.agents.models.registry import ModelRegistry
+from doorward.config.settings import ModelSettings as Limits
 
 pytestmark = pytest.mark.anyio
 
@@ -136,7 +136,7 @@ async def test_giving_up_ends_the_request_at_once(raw: RawProvider, way: str) ->
 
     raw.script = script
     answer = raw.models().find("raw:m").answer(PROMPT)
-    assert await anext(answer) == Text("Well")
+    assert await anext(answer) == TextPiece("Well")
     if way == "closed":
         await answer.aclose()  # type: ignore[attr-defined]
     else:
@@ -203,7 +203,7 @@ async def test_the_makers_themselves_are_asked_in_the_newest_way(
     """OpenAI's own newer models refuse the older name for the length of an answer, which others know."""
     monkeypatch.setitem(provider._ADDRESSES, raw.kind, raw.url)
     monkeypatch.setenv("OPENAI_ORG_ID", "our-account")
-    models = Models(Limits(), {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY})
+    models = ModelRegistry(Limits(), {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY})
     assert (await asked(models, f"{raw.kind}:m")).text == "Hi."
     (heard,) = raw.heard
     length = "max_completion_tokens" if raw.kind == "openai" else "max_tokens"

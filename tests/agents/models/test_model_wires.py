@@ -11,17 +11,17 @@ import pytest
 from raw_provider import asked
 from wire_servers import KEY, aimock, fakellm, models_at
 
-from doorward.agents.models.model import Asked, Prompt, Tool, Turn
-from doorward.agents.models.models import Models
-from doorward.settings import Models as Limits
-from doorward.settings import Provider
+from doorward.agents.models.model import ChatTurn, NativeCall, Prompt, ToolSpec
+from doorward.agents.models.registry import ModelRegistry
+from doorward.config.settings import ModelSettings as Limits
+from doorward.config.settings import ProviderSettings
 
 pytestmark = pytest.mark.anyio
 
 WIRES = ("o:gpt-4o-mini", "a:claude-haiku-4-5")
 LONG = "This answer comes in many pieces, and every one of them arrives in the order in which it was sent. "
 TOOLS = (
-    Tool(
+    ToolSpec(
         "data_list",
         "List the records of a collection.",
         {
@@ -32,7 +32,7 @@ TOOLS = (
             "additionalProperties": False,
         },
     ),
-    Tool("ai_report", "What the AIs did.", {"type": "object", "properties": {}}),
+    ToolSpec("ai_report", "What the AIs did.", {"type": "object", "properties": {}}),
 )
 CALLS = [
     {"name": "data_list", "arguments": json.dumps({"collection": "rooms", "limit": 3})},
@@ -61,9 +61,9 @@ FIXTURES = [
 ]
 
 
-def prompt(says: str, *more: Turn) -> Prompt:
+def prompt(says: str, *more: ChatTurn) -> Prompt:
     return Prompt(
-        instructions="You are guide.", turns=(Turn(role="user", text=says, speaker="joel"), *more), tools=TOOLS
+        instructions="You are guide.", turns=(ChatTurn(role="user", text=says, speaker="joel"), *more), tools=TOOLS
     )
 
 
@@ -117,9 +117,9 @@ async def test_several_native_calls_and_then_an_answer_from_their_results(addres
         name,
         prompt(
             says,
-            Turn(role="assistant", text=first.text, calls=(rooms, report)),
-            Turn(role="result", text="Nothing to report.", answers=report.id, tool=report.name),
-            Turn(role="result", text="Found 2 items: den, lab", answers=rooms.id, tool=rooms.name),
+            ChatTurn(role="assistant", text=first.text, calls=(rooms, report)),
+            ChatTurn(role="result", text="Nothing to report.", answers=report.id, tool=report.name),
+            ChatTurn(role="result", text="Found 2 items: den, lab", answers=rooms.id, tool=rooms.name),
         ),
     )
     assert (second.failed, second.text, second.calls) == (None, "There are two rooms.", [])
@@ -158,7 +158,7 @@ async def test_a_slow_one_is_not_waited_for(mocked: str, name: str) -> None:
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 async def test_a_wrong_key_is_not_allowed(mocked: str, kind: Any) -> None:
     at = f"{mocked}/v1" if kind == "openai" else mocked
-    models = Models(Limits(providers={"x": Provider(kind=kind, base_url=at)}), {"X_API_KEY": "wrong"})
+    models = ModelRegistry(Limits(providers={"x": ProviderSettings(kind=kind, base_url=at)}), {"X_API_KEY": "wrong"})
     answer = await asked(models, "x:m", prompt("tell me all"))
     assert answer.failed is not None
     assert answer.failed.fault == "not_allowed"
@@ -169,8 +169,8 @@ async def test_what_it_wrote_down_is_what_we_meant(mocked: str) -> None:
     """The conversation as the server itself kept it, which is the word of somebody else on what we sent."""
     said = prompt(
         "count the rooms once more",
-        Turn(role="assistant", text="I look.", calls=(Asked("x", "data_list", '{"collection": "rooms"}'),)),
-        Turn(role="result", text="Found 2 items: den, lab", answers="x", tool="data_list"),
+        ChatTurn(role="assistant", text="I look.", calls=(NativeCall("x", "data_list", '{"collection": "rooms"}'),)),
+        ChatTurn(role="result", text="Found 2 items: den, lab", answers="x", tool="data_list"),
     )
     assert (await asked(models_at(mocked), WIRES[0], said)).text == "There are two rooms."
     async with httpx2.AsyncClient(trust_env=False, headers={"Authorization": f"Bearer {KEY}"}) as http:

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from wire_servers import KEY, aimock
 
-from doorward.agents.company import Company, at_work
+from doorward.agents.personas.dispatcher import PersonaDispatcher, run_personas
+from doorward.config.settings import ModelSettings, ProviderSettings, Settings
 from doorward.rooms.message import Card, Message
-from doorward.settings import Models, Provider, Settings
 from settling import settled
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,7 @@ def mocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 class Talking:
-    def __init__(self, driver: Any, company: Company) -> None:
+    def __init__(self, driver: Any, company: PersonaDispatcher) -> None:
         self.driver = driver
         self._company = company
 
@@ -84,15 +84,15 @@ async def talking(
 ) -> AsyncIterator[Talking]:
     monkeypatch.setenv("WIRE_KEY", KEY)
     providers = {
-        "o": Provider(kind="openai", base_url=f"{mocked}/v1", key_env="WIRE_KEY"),
-        "a": Provider(kind="anthropic", base_url=mocked, key_env="WIRE_KEY"),
+        "o": ProviderSettings(kind="openai", base_url=f"{mocked}/v1", key_env="WIRE_KEY"),
+        "a": ProviderSettings(kind="anthropic", base_url=mocked, key_env="WIRE_KEY"),
     }
-    async with opened(changes=Settings(models=Models(providers=providers, fallback=""))) as driver:
+    async with opened(changes=Settings(models=ModelSettings(providers=providers, fallback=""))) as driver:
         house = driver.house
         for id, model in PERSONAS.items():
             body = {"personaId": id, "displayName": id.title(), "rooms": ["general"], "model": model}
             await driver.owner("persona/put", id=id, text=json.dumps(body))
-        async with at_work(house.gate, house.services, house.models) as company:
+        async with run_personas(house.gate, house.services, house.models) as company:
             yield Talking(driver, company)
 
 

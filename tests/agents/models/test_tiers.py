@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from doorward import settings
 from doorward.agents.models.model import ModelFailed
-from doorward.agents.models.models import Models
-from doorward.errors import Unusable
-from doorward.settings import Keeper, Provider, Settings
-from doorward.settings import Models as Limits
+from doorward.agents.models.registry import ModelRegistry
+from doorward.config import settings
+from doorward.config.settings import KeeperSettings, ProviderSettings, Settings
+from doorward.config.settings import ModelSettings as Limits
+from doorward.core.errors import Unusable
 
 pytestmark = pytest.mark.anyio
-LAN = {"lan": Provider(base_url="http://127.0.0.1:9/v1", needs_key=False)}
+LAN = {"lan": ProviderSettings(base_url="http://127.0.0.1:9/v1", needs_key=False)}
 TIERS = {"cheap": "house", "normal": "lan:small", "dear": "normal", "usual": "default"}
 
 
 def test_a_tier_is_the_model_that_the_settings_name_for_it() -> None:
-    models = Models(Limits(default="cheap", tiers=TIERS, providers=LAN), {})
+    models = ModelRegistry(Limits(default="cheap", tiers=TIERS, providers=LAN), {})
     found = {name: models.find(name).name for name in ("cheap", "normal", "dear", "usual", "default", "")}
     assert found == {
         "cheap": "house",
@@ -43,7 +43,7 @@ def test_a_tier_is_the_model_that_the_settings_name_for_it() -> None:
     ],
 )
 def test_tiers_that_lead_in_a_circle_are_said_to(default: str, tiers: dict[str, str], way: str) -> None:
-    models = Models(Limits(default=default, tiers=tiers), {})
+    models = ModelRegistry(Limits(default=default, tiers=tiers), {})
     with pytest.raises(ModelFailed, match="they refer in a circle") as failure:
         models.find("cheap")
     assert way in failure.value.message
@@ -51,7 +51,7 @@ def test_tiers_that_lead_in_a_circle_are_said_to(default: str, tiers: dict[str, 
 
 
 def test_an_unknown_tier_says_which_there_are() -> None:
-    models = Models(Limits(tiers=TIERS, providers=LAN), {})
+    models = ModelRegistry(Limits(tiers=TIERS, providers=LAN), {})
     with pytest.raises(ModelFailed, match="'expensive'; valid: house, cheap, normal, dear, usual, lan:NAME"):
         models.find("expensive")
 
@@ -61,11 +61,11 @@ def test_a_tier_cannot_take_the_name_of_something_else(name: str, tmp_path: Path
     file = tmp_path / "doorward.toml"
     file.write_text(f'[models.tiers]\n"{name}" = "house"\n')
     with pytest.raises(Unusable, match=r"models\.tiers"):
-        settings.load(file)
+        settings.load_settings(file)
 
 
 async def test_the_keeper_and_personas_may_name_a_tier_and_the_list_of_models_shows_them(opened: Any) -> None:
-    changes = Settings(models=Limits(tiers=TIERS, providers=LAN), keeper=Keeper(model="cheap"))
+    changes = Settings(models=Limits(tiers=TIERS, providers=LAN), keeper=KeeperSettings(model="cheap"))
     async with opened(changes=changes) as driver:
         answer = (await driver.owner("agent/ask", prompt="how many rooms do we have")).result
         body = {"personaId": "saver", "displayName": "Saver", "rooms": ["general"], "model": "cheap"}

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from doorward.agents.models.models import Models
-from doorward.settings import Models as Limits
-from doorward.settings import Provider
+from doorward.agents.models.registry import ModelRegistry
+from doorward.config.settings import ModelSettings as Limits
+from doorward.config.settings import ProviderSettings
 from node_peers import NODE, package
 
 AIMOCK = "@copilotkit/aimock"
@@ -59,13 +59,13 @@ def _started(program: list[str], environment: dict[str, str]) -> Iterator[str]:
             process.kill()
 
 
-def models_at(address: str, **more: Any) -> Models:
+def models_at(address: str, **more: Any) -> ModelRegistry:
     """A house's models at one of these servers: `o:NAME` on OpenAI's wire and `a:NAME` on Anthropic's."""
-    return Models(
+    return ModelRegistry(
         Limits(
             providers={
-                "o": Provider(kind="openai", base_url=f"{address}/v1", key_env="WIRE_KEY", **more),
-                "a": Provider(kind="anthropic", base_url=address, key_env="WIRE_KEY", **more),
+                "o": ProviderSettings(kind="openai", base_url=f"{address}/v1", key_env="WIRE_KEY", **more),
+                "a": ProviderSettings(kind="anthropic", base_url=address, key_env="WIRE_KEY", **more),
             }
         ),
         {"WIRE_KEY": KEY},

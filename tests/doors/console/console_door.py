@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from doorward.doors.http import Server
+from doorward.doors.http.applications import HttpApplications
 from doorward.rooms.people import LOCAL, OWNER
 
 ADDRESS = "http://127.0.0.1"
@@ -120,7 +120,7 @@ class Console:
 
     def __init__(self, driver: Any) -> None:
         self.driver = driver
-        self.app = Server(driver.house.gate, driver.house.services).public
+        self.app = HttpApplications(driver.house.gate, driver.house.services).public
         self._browsers: list[Browser] = []
 
     def browser(self) -> Browser:

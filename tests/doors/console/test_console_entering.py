@@ -6,8 +6,8 @@ from typing import Any
 
 from console_door import Console
 
+from doorward.config.settings import ConsoleSettings as ConsoleSettings
 from doorward.rooms.people import LOCAL, OWNER
-from doorward.settings import Console as ConsoleSettings
 
 PASSWORD = "four words make one"
 

@@ -11,13 +11,13 @@ import pytest
 from console_door import ADDRESS, COOKIE, Console
 from starlette.applications import Starlette
 
-from doorward.doors.console.files import POLICY, STATIC, Files
+from doorward.doors.console.static_files import CONTENT_SECURITY_POLICY, STATIC, ConsoleFiles
 
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the console's files alone, behind which there is no house."""
-    transport = httpx2.ASGITransport(app=Starlette(routes=Files().routes))
+    transport = httpx2.ASGITransport(app=Starlette(routes=ConsoleFiles().routes))
     async with httpx2.AsyncClient(transport=transport, base_url=ADDRESS) as client:
         yield client
 
@@ -103,8 +103,8 @@ async def test_the_page_is_served_with_a_strict_policy_for_every_address(http: h
     assert (await http.get("/")).headers["location"] == "/console/"
     page = await http.get("/console/rooms/general?at=1")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert page.headers["content-security-policy"] == POLICY
-    assert "unsafe" not in POLICY
+    assert page.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert "unsafe" not in CONTENT_SECURITY_POLICY
     assert page.headers["referrer-policy"] == "no-referrer"
     assert page.headers["x-content-type-options"] == "nosniff"
     assert not re.search(r"<script>|<style|\son\w+=|https?:", page.text)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from console_door import Console
 
-from doorward.doors.console import telling
-from doorward.doors.rest import streams
+from doorward.doors.console import stream as telling
+from doorward.doors.rest import event_streams
 
 
 async def test_a_page_is_told_of_the_house_and_of_its_room(console: Console) -> None:
@@ -107,8 +107,8 @@ async def test_what_happens_is_written_once_however_many_pages_hear_it(
     console: Console, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     browser, written = await console.owner(), []
-    happened = streams.happened
-    monkeypatch.setattr(streams, "happened", lambda *given: written.append(given[1]) or happened(*given))
+    happened = event_streams.describe_event
+    monkeypatch.setattr(event_streams, "describe_event", lambda *given: written.append(given[1]) or happened(*given))
     async with contextlib.AsyncExitStack() as stack:
         pages = [await stack.enter_async_context(browser.stream("room=general")) for _ in range(10)]
         for page in pages:

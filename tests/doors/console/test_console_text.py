@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from doorward.doors.console.files import STATIC
-from doorward.visible import visible
+from doorward.core.escape_invisible import escape_invisible
+from doorward.doors.console.static_files import STATIC
 from node_peers import NODE
 from waiting import PATIENCE
 
@@ -113,7 +113,9 @@ def test_the_console_writes_out_every_character_that_the_terminal_does() -> None
         [NODE, "--input-type=module", "-e", script], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     known = [code for code in (*range(0x20000), *range(0xE0000, 0xE0200)) if unicodedata.category(chr(code)) != "Cn"]
-    assert {code for code in known if visible(chr(code)) != chr(code)} == set(json.loads(done.stdout)) & {*known}
+    assert {code for code in known if escape_invisible(chr(code)) != chr(code)} == set(json.loads(done.stdout)) & {
+        *known
+    }
     unassigned, emoji = asked(
         ("lib/escape-invisible.js", "escapeInvisible", ["\u0378"]),
         ("lib/escape-invisible.js", "escapeInvisible", ["\u2764\ufe0f a\ufe0f"]),

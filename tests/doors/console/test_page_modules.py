@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from doorward.calltext import read_line
+from doorward.core.argtext import parse_line
 
 TEXT = {"type": "string"}
 SHAPES = {
@@ -185,7 +185,7 @@ def test_a_difference_without_blocks_goes_by_its_signs(ask):
     ],
 )
 def test_a_call_in_the_words_of_an_ai_is_read_as_the_same_call(ask, params):
-    name, pairs = read_line(ask("lib/call-text.js", "formatExecute", "file/write", params))
+    name, pairs = parse_line(ask("lib/call-text.js", "formatExecute", "file/write", params))
     read = {key: value if isinstance(params[key], str) else json.loads(value) for key, value in pairs}
     assert (name, read) == ("file/write", params)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from doorward.doors.console.files import STATIC
+from doorward.doors.console.static_files import STATIC
 
 VENDOR = STATIC / "vendor"
 LISTED = json.loads((VENDOR / "vendor.json").read_text())["files"]

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.doors.line.door import opened as door_opened
-from doorward.errors import CommandFailed
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.settings import Limits, Line, Settings
+from doorward.config.settings import LimitSettings, LineSettings, Settings
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.errors import CommandFailed
+from doorward.doors.line.door import open_line_door as door_opened
 from waiting import PATIENCE, until
 
 Name = Annotated[str, Meta(description="Any name")]
@@ -166,7 +166,7 @@ async def line_house(
     """Made at first use; `again` opens the same one. `line` are settings of the door: unless they say otherwise, nobody
     is too fast and nothing takes too long."""
     given = {"port": 0, "calls": 1_000_000, "room": "lab"} | line
-    settings = Settings(line=Line(**given), limits=Limits(running=running, queued=queued))
+    settings = Settings(line=LineSettings(**given), limits=LimitSettings(running=running, queued=queued))
     stage = Stage()
     recipe = {"recipeId": "stage", "displayName": "Stage", "strategy": {"aiCommands": RULES | (rules or {})}}
     async with opened(families=[stage.family], changes=settings) as driver:

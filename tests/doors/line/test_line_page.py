@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from doorward.doors.line.environment import NAMES
+from doorward.config.settings import LineSettings
+from doorward.doors.line.environment import VARIABLES
 from doorward.doors.line.frames import METHODS
-from doorward.settings import Line
 
 PAGE = (Path(__file__).parents[3] / "docs" / "LINE.md").read_text()
 _BLOCK = re.compile(r"^```line\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -29,6 +29,6 @@ async def test_every_request_on_the_page_gives_what_the_page_shows(line):
 
 
 def test_the_page_names_every_method_variable_and_limit() -> None:
-    assert [name for name in (*METHODS, *NAMES) if f"`{name}`" not in PAGE] == []
-    limits = [name for name in Line.__struct_fields__ if name.endswith("_seconds") and f"{name}`" not in PAGE]
+    assert [name for name in (*METHODS, *VARIABLES) if f"`{name}`" not in PAGE] == []
+    limits = [name for name in LineSettings.__struct_fields__ if name.endswith("_seconds") and f"{name}`" not in PAGE]
     assert limits == ["progress_seconds"]

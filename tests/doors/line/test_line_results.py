@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from doorward.doors.line.results import LONGEST_SUMMARY, Style, answer, summary
-from doorward.errors import DoorwardError, Failed, Unusable, leaves
-from doorward.model import Outcome
+from doorward.core.errors import DoorwardError, Failed, Unusable, concrete_errors
+from doorward.core.model import Outcome
+from doorward.doors.line.results import MAX_SUMMARY, ResultStyle, encode_answer, summarize
 
-STYLE = Style(100, summaries=False)
+STYLE = ResultStyle(100, summaries=False)
 DONE = ("ok", "cached", "dry_run")
 
 
-def told(outcome: Outcome, style: Style = STYLE) -> dict[str, object]:
-    text = answer("1", "tool", outcome, style)
+def told(outcome: Outcome, style: ResultStyle = STYLE) -> dict[str, object]:
+    text = encode_answer("1", "tool", outcome, style)
     assert text.endswith(b"\n")
     assert text.count(b"\n") == 1
     return json.loads(text)
@@ -30,7 +30,7 @@ def test_what_was_done_is_a_response(code: str) -> None:
     assert result.get("code", "ok") == code
 
 
-@pytest.mark.parametrize("error", [one for one in leaves(DoorwardError) if one is not Unusable])
+@pytest.mark.parametrize("error", [one for one in concrete_errors(DoorwardError) if one is not Unusable])
 def test_what_was_refused_or_failed_is_an_error_with_its_code(error: type[DoorwardError]) -> None:
     status = "failed" if issubclass(error, Failed) else "refused"
     outcome = Outcome(
@@ -63,7 +63,7 @@ def program(stdout: str, stderr: str = "", exit_code: int | None = 0) -> dict[st
 
 
 def test_a_programs_output_is_what_it_printed_and_is_cut_where_it_is_too_long() -> None:
-    def shown(result: dict[str, object], style: Style = STYLE) -> dict[str, object]:
+    def shown(result: dict[str, object], style: ResultStyle = STYLE) -> dict[str, object]:
         outcome = Outcome(status="done", code="ok", message="", call="c", command="shell/x", result=result)
         return told(outcome, style)["result"]
 
@@ -72,9 +72,9 @@ def test_a_programs_output_is_what_it_printed_and_is_cut_where_it_is_too_long() 
     long = shown(program("x" * 300))["output"]
     assert long.startswith("x" * 100 + "\n[cut: 100 of 300 characters shown;")
     assert '{"execution":"c","stream":"stdout","offset":100}' in long
-    short = shown(program("x" * 3_000, "y" * 3_000), Style(100, summaries=True))
-    assert len(short["stdout_summary"]) <= LONGEST_SUMMARY
-    assert len(short["stderr_summary"]) <= LONGEST_SUMMARY
+    short = shown(program("x" * 3_000, "y" * 3_000), ResultStyle(100, summaries=True))
+    assert len(short["stdout_summary"]) <= MAX_SUMMARY
+    assert len(short["stderr_summary"]) <= MAX_SUMMARY
     assert "stderr" not in short
 
 
@@ -94,6 +94,6 @@ def test_a_result_that_is_too_large_comes_as_text_alone() -> None:
 
 @pytest.mark.parametrize("size", [0, 499, 500, 501, 1_000, 10_000, 1_000_000])
 def test_a_summary_is_short_and_says_what_it_leaves_out(size: int) -> None:
-    text = summary("a" * size)
-    assert len(text) <= LONGEST_SUMMARY
-    assert ("left out" in text) == (size > LONGEST_SUMMARY)
+    text = summarize("a" * size)
+    assert len(text) <= MAX_SUMMARY
+    assert ("left out" in text) == (size > MAX_SUMMARY)

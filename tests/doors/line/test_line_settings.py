@@ -12,19 +12,24 @@ import msgspec
 import pytest
 import trustme
 
-from doorward.doors.line.auditing import AuditLog
-from doorward.doors.line.door import opened as door_opened
-from doorward.doors.line.environment import NAMES, overridden
-from doorward.errors import Unusable
-from doorward.settings import Line, Server
+from doorward.config.settings import LineSettings, ServerSettings
+from doorward.core.errors import Unusable
+from doorward.doors.line.audit_log import AuditLog
+from doorward.doors.line.door import open_line_door as door_opened
+from doorward.doors.line.environment import VARIABLES, apply_environment
 from waiting import until
 
 SECRET = "correct-horse-battery"
 
 
 def test_the_door_is_shut_unless_opened_and_then_for_this_machine_alone() -> None:
-    assert (Line().enabled, Line().host, Line().port) == (False, "127.0.0.1", 9000)
-    assert (Line().clients, Line().idle_seconds, Line().request_bytes, Line().calls) == (10, 60.0, 16_384, 10)
+    assert (LineSettings().enabled, LineSettings().host, LineSettings().port) == (False, "127.0.0.1", 9000)
+    assert (
+        LineSettings().clients,
+        LineSettings().idle_seconds,
+        LineSettings().request_bytes,
+        LineSettings().calls,
+    ) == (10, 60.0, 16_384, 10)
 
 
 def test_each_variable_stands_over_its_setting() -> None:
@@ -38,8 +43,8 @@ def test_each_variable_stands_over_its_setting() -> None:
         "USHELL_MCP_CMD_TIMEOUT": "2.5",
         "USHELL_MCP_RATE_LIMIT": "100",
     }
-    assert set(given) == set(NAMES)
-    assert overridden(Line(calls_seconds=60.0), given) == Line(
+    assert set(given) == set(VARIABLES)
+    assert apply_environment(LineSettings(calls_seconds=60.0), given) == LineSettings(
         enabled=True,
         port=9001,
         debug=True,
@@ -53,16 +58,16 @@ def test_each_variable_stands_over_its_setting() -> None:
 
 
 def test_without_variables_the_settings_hold_and_a_variable_can_switch_the_door_off() -> None:
-    line = Line(enabled=True, port=7)
-    assert overridden(line, {"USHELL_MCP_PORT": "", "PATH": "/bin"}) == line
-    assert overridden(line, {"USHELL_MCP_ENABLED": "0"}) == Line(enabled=False, port=7)
+    line = LineSettings(enabled=True, port=7)
+    assert apply_environment(line, {"USHELL_MCP_PORT": "", "PATH": "/bin"}) == line
+    assert apply_environment(line, {"USHELL_MCP_ENABLED": "0"}) == LineSettings(enabled=False, port=7)
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - {"USHELL_MCP_AUDIT_LOG"}))
+@pytest.mark.parametrize("name", sorted(set(VARIABLES) - {"USHELL_MCP_AUDIT_LOG"}))
 @pytest.mark.parametrize("value", ["x", "-1", "nan", "1e400", "99999999999", "1_0", "٣"])
 def test_a_bad_value_is_refused_by_the_name_of_its_variable(name: str, value: str) -> None:
     with pytest.raises(Unusable, match=f"^The environment variable {name} must be ") as refusal:
-        overridden(Line(), {name: value})
+        apply_environment(LineSettings(), {name: value})
     assert repr(value) in refusal.value.message
 
 
@@ -171,7 +176,9 @@ async def test_the_port_of_the_http_door_is_not_taken_and_both_are_named(line, h
     both = {"port": 8_642, "host": "127.0.0.1"}
     async with line() as house:
         services = house.house.services
-        settings = msgspec.structs.replace(services.settings, line=Line(**both), server=Server(**both | {"host": host}))
+        settings = msgspec.structs.replace(
+            services.settings, line=LineSettings(**both), server=ServerSettings(**both | {"host": host})
+        )
         with pytest.raises(Unusable, match="HTTP door and the line door have the same port 8642") as refusal:
             async with door_opened(house.house.gate, msgspec.structs.replace(services, settings=settings), {}):
                 pass
@@ -181,7 +188,7 @@ async def test_the_port_of_the_http_door_is_not_taken_and_both_are_named(line, h
 async def test_a_port_in_use_names_the_process_and_the_setting(line):
     async with line() as house:
         services = house.house.services
-        settings = msgspec.structs.replace(services.settings, line=Line(port=house.port))
+        settings = msgspec.structs.replace(services.settings, line=LineSettings(port=house.port))
         taken = f"^Port {house.port} on 127.0.0.1 is in use by process {os.getpid()} "
         with pytest.raises(Unusable, match=taken) as refusal:
             async with door_opened(house.house.gate, msgspec.structs.replace(services, settings=settings)):

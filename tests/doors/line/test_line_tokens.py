@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from doorward.doors.line.openness import Openness
-from doorward.settings import Sandbox, Settings
+from doorward.config.settings import SandboxSettings, Settings
+from doorward.doors.line.tokenless_access import TokenlessAccess
 
 QUICK = {"tool": "stage_quick", "args": {"name": "a"}}
 REFUSED = "A token on this connection was refused, so no request is accepted. "
@@ -166,8 +166,8 @@ async def test_the_room_of_one_token_is_not_that_of_the_next(line):
 
 @pytest.mark.parametrize("loose", [{"network": True}, {"allow_unconfined": True}])
 async def test_where_programs_reach_this_door_everybody_needs_a_token(opened, loose: dict[str, bool]) -> None:
-    async with opened(changes=Settings(sandbox=Sandbox(**loose))) as driver:
-        assert not Openness(driver.house.services).is_open
+    async with opened(changes=Settings(sandbox=SandboxSettings(**loose))) as driver:
+        assert not TokenlessAccess(driver.house.services).is_allowed
 
 
 async def test_while_a_server_may_use_the_network_everybody_needs_a_token(line, caplog):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from doorward.backends import shell
-from doorward.catalogue.book import shipped
-from doorward.catalogue.parse import parse
-from doorward.commands import ALIASES, FAMILIES
+from doorward.commands import programs
+from doorward.commands.catalogue.parser import parse_catalogue
+from doorward.commands.catalogue.watched_catalogue import shipped_catalogue
+from doorward.commands.families import ALIASES, FAMILIES
+from doorward.config.settings import Settings
+from doorward.core.model import Credential
+from doorward.core.registry import Registry
 from doorward.doors.line import tools
-from doorward.model import Credential
-from doorward.registry import Registry
-from doorward.settings import Settings
 
 REGISTRY = Registry(list(FAMILIES), ALIASES)
-REGISTRY.replace("catalogue", *shell.commands(parse(shipped(), "commands.json"), Settings()))
+REGISTRY.replace(
+    "catalogue", *programs.build_commands(parse_catalogue(shipped_catalogue(), "commands.json"), Settings())
+)
 
 
 async def test_tools_are_exactly_what_the_room_offers_with_hints_for_agents(line):
@@ -79,17 +81,17 @@ async def test_a_changed_recipe_changes_the_list_at_once(line):
     ],
 )
 def test_arguments_in_snake_case_are_meant_for_parameters_in_camel_case(command, given, meant):
-    assert tools.arguments(REGISTRY[command], given) == meant
+    assert tools.translate_arguments(REGISTRY[command], given) == meant
 
 
 def test_one_value_stands_for_a_list_of_one_and_a_path_for_paths():
     find = REGISTRY["shell/find"]
-    assert tools.arguments(REGISTRY["shell/echo"], {"text": "hello"}) == {"text": ["hello"]}
-    assert tools.arguments(REGISTRY["shell/ls"], {"path": "."}) == {"paths": ["."]}
-    assert tools.arguments(REGISTRY["shell/ls"], {"paths": ["a", "b"]}) == {"paths": ["a", "b"]}
-    assert tools.arguments(REGISTRY["shell/cat"], {"path": "a"}) == {"files": ["a"]}
-    assert tools.arguments(REGISTRY["shell/cat"], {"file": "a"}) == {"files": ["a"]}
-    assert tools.arguments(REGISTRY["file/read"], {"file": "a"}) == {"path": "a"}
-    assert tools.arguments(find, {"path": "/usr", "name": "*.txt"}) == {"paths": ["/usr"], "name": "*.txt"}
-    assert tools.arguments(find, {"path": "*/src/*"}) == {"path": "*/src/*"}
-    assert tools.arguments(find, {"path": "a", "paths": ["b"]}) == {"path": "a", "paths": ["b"]}
+    assert tools.translate_arguments(REGISTRY["shell/echo"], {"text": "hello"}) == {"text": ["hello"]}
+    assert tools.translate_arguments(REGISTRY["shell/ls"], {"path": "."}) == {"paths": ["."]}
+    assert tools.translate_arguments(REGISTRY["shell/ls"], {"paths": ["a", "b"]}) == {"paths": ["a", "b"]}
+    assert tools.translate_arguments(REGISTRY["shell/cat"], {"path": "a"}) == {"files": ["a"]}
+    assert tools.translate_arguments(REGISTRY["shell/cat"], {"file": "a"}) == {"files": ["a"]}
+    assert tools.translate_arguments(REGISTRY["file/read"], {"file": "a"}) == {"path": "a"}
+    assert tools.translate_arguments(find, {"path": "/usr", "name": "*.txt"}) == {"paths": ["/usr"], "name": "*.txt"}
+    assert tools.translate_arguments(find, {"path": "*/src/*"}) == {"path": "*/src/*"}
+    assert tools.translate_arguments(find, {"path": "a", "paths": ["b"]}) == {"path": "a", "paths": ["b"]}

@@ -15,7 +15,7 @@ from mcp_house import McpHouse, furnish
 from mcp_web import Web
 
 from doorward.app import open_house
-from doorward.home import Home
+from doorward.config.home import Home
 
 
 @pytest.fixture(scope="module")

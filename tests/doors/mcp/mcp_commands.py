@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from doorward.backends.context import Context
-from doorward.command import READS_ONLY, Example, Family, NoUndo
-from doorward.errors import CommandFailed, TooFast
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.commands.context import Context
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.errors import CommandFailed, TooFast
 
 family = Family("probe", category="probes")
 _FACTS: dict[str, Any] = {"access": Access.READ, "safety": Safety.SAFE, "cost": 1, "timeout": 60}
@@ -47,7 +47,7 @@ async def refuse(ctx: Context) -> dict[str, str]:
 @family.command("hang", **_READS, examples=[Example("hang", {})])
 async def hang(ctx: Context) -> dict[str, str]:
     """Never end by itself."""
-    ctx.execution.say("stdout", b"it hangs\n")
+    ctx.execution.write("stdout", b"it hangs\n")
     await asyncio.Event().wait()
     return {}
 
@@ -56,7 +56,7 @@ async def hang(ctx: Context) -> dict[str, str]:
 async def talk(ctx: Context, lines: Annotated[int, Meta(description="How many lines", ge=1, le=100_000)]) -> str:
     """Write lines, and say how far it is."""
     for at in range(lines):
-        ctx.execution.say("stdout", f"line {at}\n".encode())
+        ctx.execution.write("stdout", f"line {at}\n".encode())
         ctx.execution.progress((at + 1) / lines, f"at {at + 1}")
         await asyncio.sleep(0)
     return "done"

@@ -9,10 +9,10 @@ from mcp_commands import family
 from mcp_web import Web
 
 from doorward.app import House
-from doorward.command import Family
-from doorward.doors.http import Server
-from doorward.home import Home
-from doorward.model import Credential, Outcome, Request
+from doorward.config.home import Home
+from doorward.core.command import Family
+from doorward.core.model import Credential, Outcome, Request
+from doorward.doors.http.applications import HttpApplications
 
 RECIPE: dict[str, Any] = {
     "recipeId": "workshop",
@@ -31,7 +31,7 @@ RECIPE: dict[str, Any] = {
 
 def furnish(home: Home) -> list[Family]:
     """Put the recipe of the workshop there, and give the commands of these tests."""
-    home.make()
+    home.create()
     write_recipe(home, RECIPE)
     return [family]
 
@@ -47,7 +47,7 @@ class McpHouse:
         self.home = house.home
         self.services = house.services
         self.gate = house.gate
-        self.server = Server(self.gate, self.services)
+        self.server = HttpApplications(self.gate, self.services)
         self.door = self.server.mcp
         self._names = 0
 

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from doorward.wire import headers as values
-from doorward.wire import meta
+from doorward.core.wire import http as values
+from doorward.core.wire import meta
 from waiting import PATIENCE
 
 NOW = "2026-07-28"
@@ -193,7 +193,7 @@ class Web:
         headers = self.headers(mcp_protocol_version=NOW, mcp_method=method)
         named = params.get("name") or params.get("uri")
         if isinstance(named, str) and method in ("tools/call", "prompts/get", "resources/read"):
-            headers["mcp-name"] = values.written(named)
+            headers["mcp-name"] = values.encode_header(named)
         body = {"jsonrpc": "2.0", "id": self.next_id(), "method": method, "params": {**params, "_meta": about}}
         return json.dumps(body).encode(), headers
 

@@ -40,7 +40,7 @@ async def _archive(house: McpHouse) -> None:
 
 
 async def _revoke(house: McpHouse) -> None:
-    (token,) = [one for one in house.services.tokens.of("local") if one.name == "brief"]
+    (token,) = [one for one in house.services.tokens.of_tenant("local") if one.name == "brief"]
     await house.owner("token/revoke", id=token.id)
 
 

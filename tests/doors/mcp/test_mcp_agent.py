@@ -10,9 +10,9 @@ from mcp_house import McpHouse, furnish, write_recipe
 from mcp_web import Web
 
 from doorward.app import open_house
-from doorward.home import Home
-from doorward.settings import Keeper, Settings
-from doorward.validation import validator
+from doorward.config.home import Home
+from doorward.config.settings import KeeperSettings, Settings
+from doorward.core.validation import validator
 from keeper_house import Kept, run
 
 RECIPE = {
@@ -33,7 +33,7 @@ async def house(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) ->
     home = Home(tmp_path_factory.mktemp("mcp-agent") / "home")
     families = furnish(home)
     write_recipe(home, RECIPE)
-    async with open_house(home, families=families, changes=Settings(keeper=Keeper(model="scripted"))) as opened:
+    async with open_house(home, families=families, changes=Settings(keeper=KeeperSettings(model="scripted"))) as opened:
         made = McpHouse(opened)
         await made.move_in()
         await made.owner("room/create", name="study", recipe="thinking")

@@ -12,10 +12,10 @@ from mcp_web import Web
 from starlette.applications import Starlette
 
 from doorward.app import open_house
+from doorward.config.home import Home
+from doorward.config.settings import McpSettings, Settings
+from doorward.core.model import Credential
 from doorward.doors.mcp.http import HttpEndpoint
-from doorward.home import Home
-from doorward.model import Credential
-from doorward.settings import Mcp, Settings
 
 CAN = {"elicitation": {}}
 PERSON = Credential(owner=True)
@@ -365,7 +365,7 @@ async def test_one_yes_of_two_leaves_the_call_waiting(own_house: Callable[..., A
 
 
 async def test_asking_through_clients_can_be_switched_off(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(elicitation=False))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(elicitation=False))) as house:
         web = await house.web(app=app(house), capabilities=CAN)
         assert (await web.ask("tools/call", write("x.txt"))).result["_meta"]["doorward/code"] == "approval_needed"
 

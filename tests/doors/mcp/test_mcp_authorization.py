@@ -12,7 +12,7 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import Web
 
-from doorward.settings import Mcp, Settings
+from doorward.config.settings import McpSettings, Settings
 
 KNOWN = "http://127.0.0.1:8642/.well-known/oauth-protected-resource/mcp/workshop"
 
@@ -48,7 +48,7 @@ async def test_a_header_that_is_no_token_is_refused(house: McpHouse, header: str
 def forged(house: McpHouse, token: str, **changes: Any) -> str:
     """A token like this one, signed with the house's own key but saying something else."""
     claims = jwt.decode(token, options={"verify_signature": False})
-    return jwt.encode({**claims, **changes}, house.home.key(), algorithm="HS256")
+    return jwt.encode({**claims, **changes}, house.home.load_key(), algorithm="HS256")
 
 
 async def test_a_token_for_somebody_else_or_by_nobody_is_refused(house: McpHouse):
@@ -100,7 +100,7 @@ async def test_the_way_in_is_told_to_everybody(house: McpHouse):
 
 
 async def test_the_settings_name_the_public_address_and_who_gives_tokens(own_house: Callable[..., Any]):
-    settings = Mcp(public_url="https://door.example/", authorization_servers=("https://login.example",))
+    settings = McpSettings(public_url="https://door.example/", authorization_servers=("https://login.example",))
     async with own_house(changes=Settings(mcp=settings)) as house:
         web = Web(house.server.public, path="/mcp/workshop")
         challenge = (await web.call("probe_number")).headers["www-authenticate"]

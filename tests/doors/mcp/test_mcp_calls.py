@@ -9,11 +9,11 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import Web
 
-from doorward.doors.mcp import watching
-from doorward.doors.mcp.results import about, tool_result
+from doorward.core.model import Outcome
+from doorward.doors.http.problems import HTTP_STATUS
+from doorward.doors.mcp import progress as watching
+from doorward.doors.mcp.results import describe_outcome, encode_tool_result
 from doorward.doors.mcp.versions import Era
-from doorward.doors.statuses import HTTP_STATUS
-from doorward.model import Outcome
 from waiting import PATIENCE
 
 
@@ -80,8 +80,8 @@ def test_every_outcome_has_an_answer(era: Era):
                 result=result,
                 ticket="t" if status == "parked" else "",
             )
-            assert about(outcome)["code"] == code
-            said = tool_result(era, outcome)
+            assert describe_outcome(outcome)["code"] == code
+            said = encode_tool_result(era, outcome)
             assert (b'"isError":true' in said) is (status != "done"), (status, code)
             assert (b'"resultType":"complete"' in said) is (era is Era.STATELESS)
 

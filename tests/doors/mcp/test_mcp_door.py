@@ -10,12 +10,12 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import BEFORE, NOW, PATIENCE
 
+from doorward.core.model import Credential
+from doorward.core.wire import meta
+from doorward.core.wire.types import CallToolResult, TextContent, Tool
 from doorward.doors.mcp.door import McpDoor
 from doorward.doors.mcp.extras import Extras
-from doorward.doors.mcp.peer import MOST_RUNNING
-from doorward.model import Credential
-from doorward.wire import meta
-from doorward.wire.shapes import Text, Tool, ToolResult
+from doorward.doors.mcp.peer import MAX_RUNNING
 
 AGENT = Credential(owner=True, speak_as="helper", kind="service")
 PERSON = Credential(owner=True)
@@ -27,7 +27,7 @@ class Pipe:
     def __init__(self, house: McpHouse, door: McpDoor | None = None, **more: Any) -> None:
         self.door = door or house.door
         self._lines: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.peer = self.door.peer(more.pop("credential", AGENT), "workshop", PERSON, self._put, "stdio", **more)
+        self.peer = self.door.make_peer(more.pop("credential", AGENT), "workshop", PERSON, self._put, "stdio", **more)
 
     async def _put(self, frame: bytes) -> None:
         assert b"\n" not in frame
@@ -155,9 +155,9 @@ async def test_news_come_by_themselves(house: McpHouse):
 async def test_a_client_that_asks_without_end_is_told_to_wait(house: McpHouse):
     pipe = Pipe(house)
     listening = {"notifications": {"toolsListChanged": True}, **about()}
-    for number in range(MOST_RUNNING):
+    for number in range(MAX_RUNNING):
         await pipe.send("subscriptions/listen", listening, number)
-    for _ in range(MOST_RUNNING):
+    for _ in range(MAX_RUNNING):
         await pipe.next()
     refused = await pipe.ask("ping", id="more")
     assert (refused["id"], refused["error"]["code"]) == ("more", -32600)
@@ -171,7 +171,7 @@ async def test_a_slow_client_holds_up_nobody_else(house: McpHouse):
         stuck.set()
         await asyncio.Event().wait()
 
-    peer = house.door.peer(AGENT, "workshop", None, never, "stdio")
+    peer = house.door.make_peer(AGENT, "workshop", None, never, "stdio")
     frame = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": BEFORE}}
     await house.door.receive(peer, json.dumps(frame).encode())
     async with asyncio.timeout(PATIENCE):
@@ -204,8 +204,8 @@ class Singing(Extras):
         Tool(name="forgotten", input_schema={"type": "object"}),
     )
 
-    async def call(self, ask: Any, name: str, arguments: Any) -> ToolResult | None:
-        return ToolResult(content=[Text(text="la")]) if name == "sing" else None
+    async def call(self, ask: Any, name: str, arguments: Any) -> CallToolResult | None:
+        return CallToolResult(content=[TextContent(text="la")]) if name == "sing" else None
 
 
 @pytest.mark.parametrize(("name", "key"), [("sing", "result"), ("forgotten", "error"), ("probe_number", "result")])

@@ -11,23 +11,23 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import Web
 
-from doorward.backends.shell.shapes import Ran
-from doorward.doors.mcp import fitting
-from doorward.doors.mcp.results import tool_result
+from doorward.commands.programs.family import ProgramResult
+from doorward.core.model import Outcome
+from doorward.core.signatures import result_schema
+from doorward.doors.mcp import truncation
+from doorward.doors.mcp.results import encode_tool_result
 from doorward.doors.mcp.versions import Era
-from doorward.model import Outcome
-from doorward.signatures import result_schema
 
 HALF = 524_288
 RAN = {"argv": ["cat"], "exitCode": 0, "stderr": "", "stderrBytes": 0, "seconds": 0.1, "sandbox": "full"}
 
 
-async def ran() -> Ran: ...  # type: ignore[empty-body]
+async def ran() -> ProgramResult: ...  # type: ignore[empty-body]
 
 
-def cut(result: Any, characters: int = 30_000) -> tuple[Any, fitting.Cut | None]:
-    raw, said = fitting.fitted(result, characters)
-    assert len(bytes(raw)) <= fitting.MOST
+def cut(result: Any, characters: int = 30_000) -> tuple[Any, truncation.Truncation | None]:
+    raw, said = truncation.encode_truncated(result, characters)
+    assert len(bytes(raw)) <= truncation.MAX_STRUCTURED_BYTES
     return json.loads(bytes(raw)), said
 
 
@@ -88,7 +88,7 @@ def test_no_result_is_near_what_clients_take(era: Era, status: Any):
     outcome = Outcome(
         status=status, code="ok", message="m", call="c", command="a/b", result=result, text=text, truncated=5
     )
-    said = tool_result(era, outcome)
+    said = encode_tool_result(era, outcome)
     assert len(said) < HALF
     about = json.loads(said)["_meta"]
     assert about["doorward/cut"]["bytes"] > 3_000_000

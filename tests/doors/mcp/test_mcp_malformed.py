@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mcp_house import McpHouse
 from mcp_web import Web
 
-from doorward.model import Credential
-from doorward.settings import Mcp, Settings
+from doorward.config.settings import McpSettings, Settings
+from doorward.core.model import Credential
 from json_texts import FORBIDDEN, OURS_REFUSED
 from waiting import PATIENCE
 
@@ -37,7 +37,7 @@ async def test_a_batch_is_refused_with_an_answer(web: Web):
 
 
 async def test_a_body_that_is_too_large_is_refused_and_not_read(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(largest_message=1_000))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(largest_message=1_000))) as house:
         web = await house.web()
         for length in ({}, {"content_length": "10"}):
             answer = await web.whole(web.raw(b"x" * 1_001, web.headers(**length)))
@@ -134,7 +134,7 @@ async def test_no_frame_breaks_a_session(house: McpHouse, frame: Any):
     async def send(text: bytes) -> None:
         sent.append(text)
 
-    peer = house.door.peer(Credential(owner=True, speak_as="fuzz"), "workshop", None, send, "stdio")
+    peer = house.door.make_peer(Credential(owner=True, speak_as="fuzz"), "workshop", None, send, "stdio")
     await house.door.receive(peer, json.dumps(frame).encode())
     async with asyncio.timeout(PATIENCE):
         while peer.tasks:

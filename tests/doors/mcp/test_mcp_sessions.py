@@ -11,12 +11,12 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import BEFORE, Web
 
+from doorward.config.settings import McpSettings, Settings
+from doorward.core.classification import Access
+from doorward.core.errors import Overloaded
+from doorward.core.model import Caller, Credential
+from doorward.doors.mcp.http_sessions import McpSessions
 from doorward.doors.mcp.peer import Peer
-from doorward.doors.mcp.sessions import Sessions
-from doorward.errors import Overloaded
-from doorward.facts import Access
-from doorward.model import Caller, Credential
-from doorward.settings import Mcp, Settings
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def test_a_session_does_not_exist_for_another_token_or_tenant(house: McpHo
 async def test_a_session_ends_with_the_token_that_opened_it(house: McpHouse):
     web = await house.web("brief")
     await web.initialize()
-    (token,) = [one for one in house.services.tokens.of("local") if one.name == "brief"]
+    (token,) = [one for one in house.services.tokens.of_tenant("local") if one.name == "brief"]
     await house.owner("token/revoke", id=token.id)
     for method, params in (
         ("ping", {}),
@@ -110,7 +110,7 @@ async def test_a_second_handshake_needs_a_session_of_its_own(web: Web):
 
 
 async def test_sessions_are_bounded_and_the_longest_idle_makes_room(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(sessions=5, sessions_each=3))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(sessions=5, sessions_each=3))) as house:
         token = await house.token("one")
         clients = [Web(house.server.public, token, "/mcp/workshop") for _ in range(5)]
         for client in clients:
@@ -124,7 +124,7 @@ async def test_sessions_are_bounded_and_the_longest_idle_makes_room(own_house: C
 
 
 async def test_a_session_that_waits_for_news_is_not_idle(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(sessions=1))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(sessions=1))) as house:
         busy, late = await house.web(), await house.web()
         await busy.initialize()
         stream = await busy.listen().begun()
@@ -135,7 +135,7 @@ async def test_a_session_that_waits_for_news_is_not_idle(own_house: Callable[...
 
 
 async def test_an_idle_session_is_forgotten_in_time(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(session_seconds=600.0))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(session_seconds=600.0))) as house:
         web = await house.web()
         await web.initialize()
         house.clock.advance(599)
@@ -147,7 +147,7 @@ async def test_an_idle_session_is_forgotten_in_time(own_house: Callable[..., Any
 
 
 async def test_many_handshakes_leave_no_more_than_the_limit(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(sessions_each=10))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(sessions_each=10))) as house:
         web = await house.web()
         for _ in range(300):
             web.session = {}
@@ -272,7 +272,7 @@ async def test_a_frame_of_this_era_may_leave_out_its_params(web: Web):
 
 async def test_no_session_vanishes_unseen_when_another_is_refused(clock: Any):
     """Whoever is dropped must be reported, or its listener stays among the subscriptions for ever."""
-    sessions = Sessions(Mcp(sessions_each=1, session_seconds=10.0), clock)
+    sessions = McpSessions(McpSettings(sessions_each=1, session_seconds=10.0), clock)
     mine, other = (Caller("local", name, "ai", Access.EDIT) for name in ("mine", "other"))
     idle, _ = sessions.add(a_peer("other"), other)
     clock.advance(60.0)
@@ -288,7 +288,7 @@ async def test_no_session_vanishes_unseen_when_another_is_refused(clock: Any):
 
 
 async def test_what_expires_makes_room_without_anybody_else_losing_theirs(clock: Any):
-    sessions = Sessions(Mcp(sessions=3, sessions_each=2, session_seconds=10.0), clock)
+    sessions = McpSessions(McpSettings(sessions=3, sessions_each=2, session_seconds=10.0), clock)
     mine, other = (Caller("local", name, "ai", Access.EDIT) for name in ("mine", "other"))
     old = [sessions.add(a_peer("mine"), mine)[0]]
     clock.advance(60.0)

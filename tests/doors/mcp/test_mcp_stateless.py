@@ -9,8 +9,8 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import NOW, Web
 
-from doorward.wire import meta
-from doorward.wire.codes import SUPPORTED
+from doorward.core.wire import meta
+from doorward.core.wire.codes import SUPPORTED
 
 
 async def test_a_server_tells_what_it_speaks_and_what_it_can(web: Web):

@@ -11,9 +11,9 @@ import pytest
 from mcp_house import RECIPE, McpHouse, write_recipe
 from mcp_web import Exchange, Web
 
-from doorward.model import Credential
-from doorward.settings import Mcp, Settings
-from doorward.wire import meta
+from doorward.config.settings import McpSettings, Settings
+from doorward.core.model import Credential
+from doorward.core.wire import meta
 
 ALL = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 
@@ -150,7 +150,7 @@ async def test_a_stream_that_ends_with_the_server_says_so(own_house: Callable[..
 
 
 async def test_streams_are_limited_for_each_caller_and_in_all(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(streams=3, streams_each=2))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(streams=3, streams_each=2))) as house:
         one, two = await house.web(), await house.web()
         open_ = [await listen(one, ALL) for _ in range(2)]
         refused = await one.ask("subscriptions/listen", {"notifications": ALL})
@@ -164,7 +164,7 @@ async def test_streams_are_limited_for_each_caller_and_in_all(own_house: Callabl
 
 
 async def test_a_silent_stream_says_now_and_then_that_it_is_there(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(keep_alive_seconds=0.01))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(keep_alive_seconds=0.01))) as house:
         stream = await listen(await house.web(), ALL)
         await event(stream)
         pieces = [(await stream._next())["body"] for _ in range(2)]
@@ -210,7 +210,7 @@ async def test_who_may_not_read_a_resource_any_more_is_told_so_once(own_house: C
 
 
 async def revoke(house: McpHouse, name: str) -> None:
-    (token,) = [one for one in house.services.tokens.of("local") if one.name == name]
+    (token,) = [one for one in house.services.tokens.of_tenant("local") if one.name == name]
     await house.owner("token/revoke", id=token.id)
 
 
@@ -231,7 +231,7 @@ async def test_a_revoked_token_hears_nothing_more(own_house: Callable[..., Any])
 
 
 async def test_a_silent_stream_ends_when_its_token_does_not_hold_any_more(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(keep_alive_seconds=0.01))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(keep_alive_seconds=0.01))) as house:
         web = await house.web("brief", days=1)
         await web.initialize()
         streams = [await web.listen().begun(), await listen(web, {"toolsListChanged": True})]

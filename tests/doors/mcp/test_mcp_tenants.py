@@ -11,8 +11,8 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import Web
 
+from doorward.core.model import Credential
 from doorward.doors.mcp.http import HttpEndpoint
-from doorward.model import Credential
 
 ROOM = "secrets"
 PARKED = {"name": "file_write", "arguments": {"path": "ours.txt", "content": "ours"}}

@@ -9,10 +9,10 @@ import pytest
 from mcp_house import RECIPE, McpHouse, write_recipe
 from mcp_web import Web
 
-from doorward.command import READS_ONLY, Command, Example, Facts
-from doorward.facts import Access, Effects, Safety, Tier
-from doorward.model import Credential
-from doorward.settings import Mcp, Settings
+from doorward.config.settings import McpSettings, Settings
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Command, Example, Facts
+from doorward.core.model import Credential
 
 
 async def listed(web: Web) -> dict[str, dict[str, Any]]:
@@ -52,7 +52,7 @@ async def test_hints_are_the_effects_that_a_command_declares(web: Web, name: str
 
 
 async def test_a_list_in_pages_is_the_same_list(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(page=4))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(page=4))) as house:
         web = await house.web()
         found, cursor, pages = [], None, 0
         while True:
@@ -72,7 +72,7 @@ async def test_a_list_in_pages_is_the_same_list(own_house: Callable[..., Any]):
 
 
 async def test_a_short_list_leads_to_everything_that_is_offered(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(tools="search"))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(tools="search"))) as house:
         web = await house.web()
         tools = await listed(web)
         own = {"search_commands", "describe_command", "run_command", "resume_approved"}
@@ -98,12 +98,12 @@ async def test_a_short_list_leads_to_everything_that_is_offered(own_house: Calla
 
 
 async def test_a_list_is_shortened_by_itself_when_it_grows_long(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(search_above=3))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(search_above=3))) as house:
         assert "search_commands" in await listed(await house.web())
 
 
 async def test_without_the_search_the_list_is_not_shortened(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(tools="search"))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(tools="search"))) as house:
         commands = {**RECIPE["strategy"]["aiCommands"], "blacklist": ["help/*"]}
         write_recipe(house.home, {**RECIPE, "strategy": {"aiCommands": commands}})
         await house.services.recipes.load()
@@ -137,7 +137,7 @@ async def test_two_callers_do_not_see_each_others_list(house: McpHouse):
 
 
 async def test_a_thousand_tools_fit_on_one_page_if_the_settings_say_so(own_house: Callable[..., Any]):
-    async with own_house(changes=Settings(mcp=Mcp(tools="all", page=2_000))) as house:
+    async with own_house(changes=Settings(mcp=McpSettings(tools="all", page=2_000))) as house:
         await house.owner("room/recipe", name="workshop", recipe="admin")
         house.services.registry.replace("many", [many(number) for number in range(1_000)], {})
         house.door.announce("tools")

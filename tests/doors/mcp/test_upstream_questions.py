@@ -13,11 +13,11 @@ from mcp_web import Answer, Web
 from starlette.applications import Starlette
 from upstream_door import open_door, recipe, server
 
+from doorward.core.events import QuestionAnswered, QuestionAsked
+from doorward.core.model import Credential, Outcome, Request
+from doorward.doors.mcp.elicitation import Elicitation
 from doorward.doors.mcp.http import HttpEndpoint
-from doorward.doors.mcp.questioning import Questioning
-from doorward.events import QuestionAnswered, QuestionAsked
-from doorward.executions.notices import Asked
-from doorward.model import Credential, Outcome, Request
+from doorward.gate.executions.notices import QuestionNotice
 from waiting import PATIENCE
 
 ELICITS, SAMPLES = {"elicitation": {}}, {"sampling": {}}
@@ -186,7 +186,7 @@ async def test_only_a_person_is_told_what_is_asked_while_a_call_goes_on(
     question = (await heard.asked.get()).question
     await house.owner("mcp/answer", question=question, action="decline")
     assert (await asking).status == "done"
-    assert [one.message for one in notices if type(one) is Asked] == [message]
+    assert [one.message for one in notices if type(one) is QuestionNotice] == [message]
 
 
 async def test_what_nobody_could_fill_in_is_put_to_nobody(house: McpHouse):
@@ -283,7 +283,7 @@ async def test_who_hangs_up_while_an_answer_is_brought_ends_the_call(
 
     given = {"question": {"action": "accept", "content": {"name": "Ada"}}}
     again = {**ASKS, "requestState": first["requestState"], "inputResponses": given}
-    monkeypatch.setattr(Questioning, "_carried", slowly)
+    monkeypatch.setattr(Elicitation, "_carried", slowly)
     call = web.open("tools/call", again)
     await brought.wait()
     await call.hang_up()

@@ -12,9 +12,8 @@ from mcp_house import McpHouse, write_recipe
 from mcp_web import Web
 from upstream_door import open_door, recipe, server
 
-from doorward.model import Credential
-from doorward.upstream.addressing import relinked, unwrapped, wrapped
-from doorward.upstream.readable import in_full_view
+from doorward.core.model import Credential
+from doorward.upstream.resources import clean_entry, unwrap_uri, wrap_content_uris, wrap_uri
 from waiting import PATIENCE
 
 ONE = "mcp://notes/note:///one"
@@ -42,9 +41,7 @@ async def test_resources_are_listed_under_the_name_of_their_server(web: Web):
     assert {uri for uri in found if uri.startswith("mcp://")} == {
         f"mcp://{id}/note:///{name}" for id in ("notes", "strict") for name in ("one", "two")
     }
-    words = (
-        "From the MCP server notes, in that server's own words:\n\\u202ewords\n(Doorward warns: its description contains"
-    )
+    words = "From the MCP server notes, in that server's own words:\n\\u202ewords\n(Doorward warns: its description contains"
     assert found[ONE].pop("description").startswith(words)
     assert found[ONE] == {"uri": ONE, "name": "notes_one"}
     templates = {one["uriTemplate"]: one["name"] for one in await listed(web, "resources/templates")}
@@ -260,21 +257,21 @@ async def test_another_tenant_sees_no_server_of_the_house(house: McpHouse):
 
 @pytest.mark.parametrize("uri", ["note:///one", "a", "file:///x y/ü?q#f", "mcp://other/x", "x" * 4_000])
 def test_an_address_leads_back_to_what_it_was_made_from(uri: str):
-    assert unwrapped(wrapped("some-server", uri)) == ("some-server", uri)
+    assert unwrap_uri(wrap_uri("some-server", uri)) == ("some-server", uri)
 
 
 @pytest.mark.parametrize("uri", ["mcp://", "mcp://a", "mcp://a/", "mcp://A/x", "mcp://-/x", "http://a/x", "x" * 9_000])
 def test_other_addresses_lead_to_no_server(uri: str):
-    assert unwrapped(uri) is None
+    assert unwrap_uri(uri) is None
 
 
 def test_blocks_without_addresses_are_the_very_same():
     content = [{"type": "text", "text": "note:///one"}]
-    assert relinked("a", content) is content
+    assert wrap_content_uris("a", content) is content
 
 
 def test_an_entry_of_a_list_has_only_fields_that_clients_can_read():
     odd = {"name": "n", "title": 7, "size": "x", "_meta": [], "description": "a\u200bb", "icons": [], "annotations": 1}
-    assert in_full_view(odd) == {"name": "n", "description": "a\\u200bb"}
+    assert clean_entry(odd) == {"name": "n", "description": "a\\u200bb"}
     prompt = {"name": "p", "arguments": [{"name": "a", "required": "yes"}, 7, {"required": True}]}
-    assert in_full_view(prompt) == {"name": "p", "arguments": [{"name": "a"}]}
+    assert clean_entry(prompt) == {"name": "p", "arguments": [{"name": "a"}]}

@@ -11,15 +11,15 @@ from mcp_house import McpHouse
 from mcp_web import Web
 from upstream_door import open_door, server
 
-from doorward.command import Blocks
-from doorward.doors.line.results import Style, answer
-from doorward.doors.mcp import blocks
-from doorward.doors.mcp.results import tool_result
+from doorward.core.command import Blocks
+from doorward.core.model import Credential, Outcome
+from doorward.doors.http.problems import problem_response
+from doorward.doors.line.results import ResultStyle, encode_answer
+from doorward.doors.mcp import results
+from doorward.doors.mcp.results import encode_tool_result
 from doorward.doors.mcp.versions import Era
-from doorward.doors.rest.governed import answered
-from doorward.doors.rest.problems import of_outcome
+from doorward.doors.rest.gate_client import outcome_response
 from doorward.gate import result_text
-from doorward.model import Credential, Outcome
 
 HALF = 524_288
 
@@ -116,17 +116,17 @@ def test_whatever_a_server_sends_a_message_stays_below_half_a_mebibyte(era: Era)
         outcome = Outcome(
             status="done", code="ok", message="", call="c", command="m", result=wide, text=shown, truncated=truncated
         )
-        written = tool_result(era, outcome)
+        written = encode_tool_result(era, outcome)
         assert len(written) < HALF
         assert json.loads(written)["content"][-1]["text"].endswith("more blocks left out]")
-    assert blocks.MOST < HALF
+    assert results.MAX_BLOCKS_BYTES < HALF
 
 
 def test_what_can_only_be_told_in_words_is_told_though_the_server_sent_none():
     bare = Blocks(content=[], structured_content=[1, 2])
     told: dict[str, Any] = {"status": "done", "code": "ok", "message": "", "call": "c", "command": "m"}
     outcome = Outcome(result=bare, text=result_text.render_result(bare), **told)
-    older, newer = (json.loads(tool_result(era, outcome)) for era in (Era.SESSIONS, Era.STATELESS))
+    older, newer = (json.loads(encode_tool_result(era, outcome)) for era in (Era.SESSIONS, Era.STATELESS))
     assert json.loads(older["content"][0]["text"]) == [1, 2], "before 2026-07-28 only an object is structured"
     assert (newer["content"], newer["structuredContent"]) == ([], [1, 2])
 
@@ -141,15 +141,18 @@ def outcomes() -> list[Outcome]:
 def test_other_doors_write_the_same_blocks_as_json():
     done, failed = outcomes()
     plain = {"content": done.result.content}
-    assert json.loads(bytes(answered(done).body)) == plain
-    assert json.loads(bytes(answered(done, whole=True).body))["result"] == plain
-    assert json.loads(bytes(of_outcome(failed).body))["result"] == plain
-    line = json.loads(answer("1", "a_b", done, Style(10_000, summaries=False)))
+    assert json.loads(bytes(outcome_response(done).body)) == plain
+    assert json.loads(bytes(outcome_response(done, whole=True).body))["result"] == plain
+    assert json.loads(bytes(problem_response(failed).body))["result"] == plain
+    line = json.loads(encode_answer("1", "a_b", done, ResultStyle(10_000, summaries=False)))
     assert line["result"]["data"] == plain
     assert line["result"]["output"] == "words\n[image: a/b, 3 bytes]"
-    line = json.loads(answer("1", "a_b", failed, Style(10_000, summaries=False)))
+    line = json.loads(encode_answer("1", "a_b", failed, ResultStyle(10_000, summaries=False)))
     assert line["error"]["output"] == "words\n[image: a/b, 3 bytes]"
-    assert json.loads(answer("1", "a_b", failed, Style(10_000, summaries=False)))["error"]["message"] == "It failed."
+    assert (
+        json.loads(encode_answer("1", "a_b", failed, ResultStyle(10_000, summaries=False)))["error"]["message"]
+        == "It failed."
+    )
 
 
 async def test_the_ledger_holds_no_word_of_what_a_server_gave(house: McpHouse, web: Web):

@@ -10,15 +10,15 @@ from mcp_house import McpHouse, write_recipe
 from mcp_web import Web
 from upstream_door import open_door, recipe, server
 
-from doorward.doors.mcp.definitions import ASKS, defined
-from doorward.settings import Mcp, Settings
+from doorward.config.settings import McpSettings, Settings
+from doorward.doors.mcp.tools import APPROVAL_FOR_AGENTS, define_tool
 
 
 @pytest.fixture(scope="module")
 async def house(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[McpHouse]:
     servers = [server("notes"), server("books", autoApprove=False)]
     folder = tmp_path_factory.mktemp("search")
-    async with open_door(folder, *servers, changes=Settings(mcp=Mcp(search_above=20))) as house:
+    async with open_door(folder, *servers, changes=Settings(mcp=McpSettings(search_above=20))) as house:
         yield house
 
 
@@ -95,6 +95,6 @@ async def test_a_namespace_that_is_described_says_what_is_in_it(web: Web):
 
 
 async def test_a_tool_says_that_its_calls_wait_for_approval(house: McpHouse):
-    asks, free = (defined(house.services.registry[f"mcp/{id}/sums"]) for id in ("books", "notes"))
-    assert str(asks.description).endswith(ASKS)
-    assert ASKS not in str(free.description)
+    asks, free = (define_tool(house.services.registry[f"mcp/{id}/sums"]) for id in ("books", "notes"))
+    assert str(asks.description).endswith(APPROVAL_FOR_AGENTS)
+    assert APPROVAL_FOR_AGENTS not in str(free.description)

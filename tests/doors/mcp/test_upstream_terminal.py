@@ -13,7 +13,7 @@ import pytest
 from mcp_house import write_recipe
 from upstream_door import recipe, server
 
-from doorward.home import Home
+from doorward.config.home import Home
 from doorward_process import Doorward
 from waiting import PATIENCE
 
@@ -22,7 +22,7 @@ from waiting import PATIENCE
 def doorward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doorward]:
     folder: Path = tmp_path_factory.mktemp("terminal")
     home = Home(folder / "home")
-    home.make()
+    home.create()
     write_recipe(home, recipe("annex", "mcp/*"))
     (home.path / "mcp-servers.json").write_text(json.dumps({"servers": [server("notes")]}))
     doorward = Doorward(home.path)

@@ -12,9 +12,9 @@ from typing import Any
 from mcp_house import RECIPE, McpHouse, furnish, write_recipe
 
 from doorward.app import open_house
-from doorward.home import Home
+from doorward.config.home import Home
+from doorward.config.settings import Settings
 from doorward.sandbox import view
-from doorward.settings import Settings
 
 PEER = Path(__file__).with_name("upstream_peer.py")
 
@@ -26,7 +26,7 @@ def recipe(name: str, *whitelist: str) -> dict[str, Any]:
 
 def server(id: str, *flags: str, **more: Any) -> dict[str, Any]:
     """The peer as a file of servers has it. Its calls ask nobody, unless a test says otherwise."""
-    python, _ = view.python()
+    python, _ = view.find_python()
     known = {"command": python, "args": ["-I", "-S", str(PEER), *flags], "sandbox": {"read": [str(PEER)]}}
     return {"id": id, "name": id, "autoApprove": True, **known, **more}
 
@@ -45,7 +45,7 @@ async def open_door(folder: Path, *servers: dict[str, Any], changes: Settings | 
             await house.owner("room/create", name=room, recipe=room)
         upstreams = house.services.upstreams
         upstreams.start()
-        await asyncio.gather(*(one.up() for one in upstreams))
+        await asyncio.gather(*(one.start_and_wait() for one in upstreams))
         upstreams.refresh()
         assert [one.problem for one in upstreams if one.problem] == []
         yield house

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from doorward.doors.http import Server
+from doorward.doors.http.applications import HttpApplications
 
 ADDRESS = "http://127.0.0.1"
 PASSWORD = "four words make one"
@@ -18,7 +18,7 @@ class Rest:
 
     def __init__(self, driver: Any, closing: contextlib.AsyncExitStack) -> None:
         self.driver = driver
-        self.app = Server(driver.house.gate, driver.house.services).public
+        self.app = HttpApplications(driver.house.gate, driver.house.services).public
         self._closing = closing
         self.open = self.client()
         """Comes without a token."""

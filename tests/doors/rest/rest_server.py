@@ -13,11 +13,11 @@ import httpx2
 import uvicorn
 
 from doorward.app import House, open_house
-from doorward.command import Family
-from doorward.doors.http import Server
-from doorward.home import Home
-from doorward.model import Credential, Outcome, Request
-from doorward.settings import Settings
+from doorward.config.home import Home
+from doorward.config.settings import Settings
+from doorward.core.command import Family
+from doorward.core.model import Credential, Outcome, Request
+from doorward.doors.http.applications import HttpApplications
 from waiting import PATIENCE
 
 
@@ -68,7 +68,7 @@ def running(home: Path, *, families: Iterable[Family] = (), changes: Settings | 
 
     async def main() -> None:
         async with open_house(Home(home), families=families, changes=changes) as house:
-            app = Server(house.gate, house.services).public
+            app = HttpApplications(house.gate, house.services).public
             config = uvicorn.Config(
                 app,
                 port=0,

@@ -13,9 +13,9 @@ import httpx2
 import pytest
 from rest_server import Running, running
 
-from doorward.agents.models.model import Piece, Prompt, Text
-from doorward.client import Answer, Client, Doing
-from doorward.settings import Keeper, Settings
+from doorward.agents.models.model import AnswerPiece, Prompt, TextPiece
+from doorward.client import Answer, Client, KeeperStep
+from doorward.config.settings import KeeperSettings, Settings
 from keeper_house import Kept, run
 from waiting import PATIENCE
 
@@ -26,7 +26,7 @@ EVENTS = "text/event-stream"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    changes = Settings(keeper=Keeper(model="scripted"))
+    changes = Settings(keeper=KeeperSettings(model="scripted"))
     with running(tmp_path_factory.mktemp("agent") / "home", changes=changes) as one:
         yield one
 
@@ -88,9 +88,9 @@ def test_the_same_comes_as_events_and_as_lines(keeper: Kept, person: httpx2.Clie
 def test_what_happens_is_there_before_the_next_thing_happens(keeper: Kept, person: httpx2.Client) -> None:
     heard = threading.Event()
 
-    async def patient(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def patient(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         await asyncio.to_thread(heard.wait)
-        yield Text("Now I know that you heard.")
+        yield TextPiece("Now I know that you heard.")
 
     keeper.says(patient)
     with person.stream("POST", PATH, json={"prompt": "tell me at once"}, headers={"Accept": LINES}) as response:
@@ -106,11 +106,11 @@ def test_what_happens_is_there_before_the_next_thing_happens(keeper: Kept, perso
 def test_whoever_hangs_up_stops_the_keeper(server: Running, keeper: Kept, person: httpx2.Client, form: str) -> None:
     begun, over = threading.Event(), threading.Event()
 
-    async def long(prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def long(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         try:
             begun.set()
             await asyncio.Event().wait()
-            yield Text("never")
+            yield TextPiece("never")
         finally:
             over.set()
 
@@ -200,4 +200,4 @@ def test_the_client_for_programs_asks_and_follows(server: Running, keeper: Kept,
         told = list(doorward.ai_stream("why", session=answer.session_id))
     assert isinstance(told[-1], Answer)
     assert told[-1].session_id == answer.session_id
-    assert [one.kind for one in told if isinstance(one, Doing)] == ["started", "session", "thinking", "text"]
+    assert [one.kind for one in told if isinstance(one, KeeperStep)] == ["started", "session", "thinking", "text"]

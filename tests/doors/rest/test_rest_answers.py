@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from doorward.doors.rest import problems, reading
-from doorward.doors.rest.governed import answered
-from doorward.doors.statuses import HTTP_STATUS
-from doorward.errors import leaves
-from doorward.model import Credential, Outcome
+from doorward.core.errors import concrete_errors
+from doorward.core.model import Credential, Outcome
+from doorward.doors.http import problems
+from doorward.doors.http.problems import HTTP_STATUS
+from doorward.doors.rest import request_reader
+from doorward.doors.rest.gate_client import outcome_response
 
 
 async def test_running_a_command_gives_the_whole_outcome(rest: Any) -> None:
@@ -205,7 +206,7 @@ async def test_a_body_that_grows_too_large_is_read_no_further(rest: Any) -> None
 
 
 async def test_a_body_that_does_not_come_is_not_waited_for(rest: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LONGEST_ARRIVAL", 0.01)
+    monkeypatch.setattr(request_reader, "LONGEST_ARRIVAL", 0.01)
 
     async def nothing() -> Any:
         yield b"{"
@@ -226,11 +227,11 @@ async def test_a_limit_says_when_to_try_again(rest: Any) -> None:
 
 
 def test_every_code_has_a_title_and_every_problem_its_own_status() -> None:
-    assert set(problems.TITLES) == {leaf.code for leaf in leaves()}
-    assert not set(problems.OF_HTTP) & set(HTTP_STATUS)
+    assert set(problems.PROBLEM_TITLES) == {leaf.code for leaf in concrete_errors()}
+    assert not set(problems.HTTP_PROBLEMS) & set(HTTP_STATUS)
 
 
-@pytest.mark.parametrize("leaf", leaves(), ids=lambda leaf: leaf.code)
+@pytest.mark.parametrize("leaf", concrete_errors(), ids=lambda leaf: leaf.code)
 def test_whatever_goes_wrong_is_told_as_a_problem_with_all_the_gate_says(leaf: Any) -> None:
     outcome = Outcome(
         status="failed",
@@ -245,7 +246,7 @@ def test_whatever_goes_wrong_is_told_as_a_problem_with_all_the_gate_says(leaf: A
         retry_after=0.2,
         result={"exitCode": 1},
     )
-    answer = answered(outcome)
+    answer = outcome_response(outcome)
     assert answer.status_code == HTTP_STATUS[leaf.code]
     assert answer.headers["retry-after"] == "1"
     body = bytes(answer.body)

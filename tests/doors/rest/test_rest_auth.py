@@ -12,8 +12,8 @@ import jwt
 import pytest
 from rest_door import PASSWORD
 
-from doorward.doors import local
-from doorward.settings import Rest, Settings
+from doorward.config.settings import RestSettings, Settings
+from doorward.doors.terminal import messages
 
 LOGIN = {"tenant": "acme", "user": "anna", "password": PASSWORD}
 
@@ -79,7 +79,7 @@ async def test_one_invitation_makes_one_tenant_however_many_try_at_once(rest: An
 async def test_the_setting_says_who_may_register(
     opened: Callable[..., Any], rest_of: Callable[..., Any], word: Any, body: dict[str, str], status: int
 ) -> None:
-    async with opened(changes=Settings(rest=Rest(registration=word))) as driver, rest_of(driver) as rest:
+    async with opened(changes=Settings(rest=RestSettings(registration=word))) as driver, rest_of(driver) as rest:
         answer = await rest.open.post("/api/auth/register", json={**LOGIN, **body})
         assert answer.status_code == status, answer.text
 
@@ -313,4 +313,4 @@ async def test_a_login_that_is_none_is_refused(rest: Any, body: bytes) -> None:
 
 
 def _at_the_terminal(request: dict[str, Any]) -> Any:
-    return local.parse(request).request(None)
+    return messages.parse_request(request).to_gate_request(None)

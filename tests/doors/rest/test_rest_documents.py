@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import jsonschema_rs
 import pytest
 
-from doorward.doors.rest import problems
-from doorward.doors.rest.operation import shown_path
-from doorward.doors.rest.own import OWN
-from doorward.doors.rest.table import OPERATIONS
+from doorward.doors.http import problems
+from doorward.doors.rest.command_routes import COMMAND_OPERATIONS
+from doorward.doors.rest.custom_routes import CUSTOM_OPERATIONS
+from doorward.doors.rest.operation import document_path
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,7 +28,9 @@ async def document(rest: Any) -> dict[str, Any]:
 
 async def test_the_document_holds_every_route_and_no_reference_that_leads_nowhere(document: dict[str, Any]) -> None:
     there = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-    assert there == {(one.method, shown_path(one.path)) for one in (*OWN, *OPERATIONS)} | {("GET", "/health")}
+    assert there == {(one.method, document_path(one.path)) for one in (*CUSTOM_OPERATIONS, *COMMAND_OPERATIONS)} | {
+        ("GET", "/health")
+    }
     for reference in re.findall(r"'\$ref': '#/([^']+)'", str(document)):
         found: Any = document
         for step in reference.split("/"):
@@ -73,9 +75,9 @@ async def test_only_coming_in_needs_no_token(document: dict[str, Any]) -> None:
 
 async def test_the_page_names_every_operation_and_every_code(rest: Any) -> None:
     page = (await rest.open.get("/docs")).text
-    for one in (*OWN, *OPERATIONS):
+    for one in (*CUSTOM_OPERATIONS, *COMMAND_OPERATIONS):
         assert f'id="{one.id}"' in page
-    for code in (*problems.TITLES, *problems.OF_HTTP):
+    for code in (*problems.PROBLEM_TITLES, *problems.HTTP_PROBLEMS):
         assert f'<tr id="{code}">' in page
     for target in re.findall(r'href="#([^"]+)"', page):
         assert f'id="{target}"' in page
@@ -118,4 +120,4 @@ async def test_the_page_loads_nothing_and_runs_nothing(rest: Any) -> None:
 async def test_the_written_page_has_every_route() -> None:
     page = (ROOT / "docs" / "REST.md").read_text()
     rows = set(re.findall(r"^\| (\w+) \| `([^`]+)` \|", page, re.MULTILINE))
-    assert rows == {(one.method, shown_path(one.path)) for one in (*OWN, *OPERATIONS)}
+    assert rows == {(one.method, document_path(one.path)) for one in (*CUSTOM_OPERATIONS, *COMMAND_OPERATIONS)}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from doorward.settings import Limits, Settings
+from doorward.config.settings import LimitSettings, Settings
 from doorward.store.sqlite import Statement
 
 KEY = {"Idempotency-Key": "key-1"}
@@ -145,7 +145,7 @@ async def test_a_message_whose_process_died_is_sent_again_with_its_key_and_is_th
 async def test_a_key_is_remembered_for_a_day_and_no_longer_than_results_are(
     opened: Callable[..., Any], rest_of: Callable[..., Any], clock: Any, hours: float, seconds: float
 ) -> None:
-    async with opened(changes=Settings(limits=Limits(result_hours=hours))) as driver, rest_of(driver) as rest:
+    async with opened(changes=Settings(limits=LimitSettings(result_hours=hours))) as driver, rest_of(driver) as rest:
         person = await rest.person()
         first = await person.post("/api/rooms", json=ROOM, headers=KEY)
         clock.advance(seconds - 1)

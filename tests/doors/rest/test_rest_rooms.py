@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from room_follower import Follower, following
 
-from doorward.doors.rest import room_stream
+from doorward.doors.rest import rooms
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -72,7 +72,7 @@ async def test_whoever_comes_again_is_told_exactly_what_is_behind_even_after_a_r
 async def test_what_comes_while_a_follower_catches_up_is_neither_lost_nor_told_twice(
     rest: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room_stream, "_PAGE", 3)
+    monkeypatch.setattr(rooms, "_PAGE", 3)
     person = await rest.person()
     await said(rest, *(f"{n}" for n in range(10)))
     async with following(rest, person, since="1") as follower:
@@ -89,7 +89,7 @@ async def test_what_comes_while_a_follower_catches_up_is_neither_lost_nor_told_t
 async def test_a_follower_that_reads_too_slowly_is_cut_off_and_goes_on_where_it_was(
     rest: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room_stream, "_MOST_WAITING", 5)
+    monkeypatch.setattr(rooms, "_MOST_WAITING", 5)
     person = await rest.person()
     async with following(rest, person) as slow:
         await slow.until("ready")
@@ -106,8 +106,8 @@ async def test_a_follower_that_reads_too_slowly_is_cut_off_and_goes_on_where_it_
 
 async def test_fifty_followers_cost_one_encoding_of_each_message(rest: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     person, written = await rest.person(), []
-    shown = room_stream.shown
-    monkeypatch.setattr(room_stream, "shown", lambda message: written.append(message.id) or shown(message))
+    shown = rooms.describe_message
+    monkeypatch.setattr(rooms, "describe_message", lambda message: written.append(message.id) or shown(message))
     reads = []
     store = rest.driver.house.services.store
     read = store.read

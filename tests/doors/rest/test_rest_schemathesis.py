@@ -18,9 +18,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from doorward.doors.rest.own import OWN
-from doorward.doors.rest.table import OPERATIONS
-from doorward.settings import Limits, Settings
+from doorward.config.settings import LimitSettings, Settings
+from doorward.doors.rest.command_routes import COMMAND_OPERATIONS
+from doorward.doors.rest.custom_routes import CUSTOM_OPERATIONS
 
 CHECKS = [
     not_a_server_error,
@@ -35,7 +35,7 @@ WAITING = {"waitForMessages"}
 """These wait as long as they are told to."""
 SLOW = {"login", "consoleLogin", "register", "setPassword", "setPasswordOf", "verifyAudit"}
 """Passwords take their time on purpose."""
-IDS = ["health", *(one.id for one in (*OWN, *OPERATIONS) if one.id not in STREAMS)]
+IDS = ["health", *(one.id for one in (*CUSTOM_OPERATIONS, *COMMAND_OPERATIONS) if one.id not in STREAMS)]
 NEVER = ("system/shutdown", "system_shutdown")
 WITHOUT_INPUT = {"recipeSchema", "health", "consoleSession"}
 LONGEST_URL = 4_000
@@ -52,7 +52,7 @@ class Subject(NamedTuple):
 
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
-    changes = Settings(limits=Limits(per_minute=1_000_000))
+    changes = Settings(limits=LimitSettings(per_minute=1_000_000))
     with running(tmp_path_factory.mktemp("schemathesis") / "home", changes=changes) as server:
         with server.client() as client:
             document = client.get("/openapi.json").json()
@@ -78,7 +78,7 @@ def _furnished(server: Running) -> dict[str, dict[str, str]]:
         "commands": {"command": "help_search"},
         "approvals": {"id": "01k9x2m4q7ab3cde"},
     }
-    return {one.id: by_tag.get(one.tag, {}) for one in (*OWN, *OPERATIONS)}
+    return {one.id: by_tag.get(one.tag, {}) for one in (*CUSTOM_OPERATIONS, *COMMAND_OPERATIONS)}
 
 
 @pytest.mark.parametrize(

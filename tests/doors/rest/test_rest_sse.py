@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from doorward.command import Example, Family, NoUndo
-from doorward.doors.rest import sse, streams
-from doorward.doors.rest.sse import EventStream, Places, framed
-from doorward.errors import NotPermitted
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import Example, Family, NoUndo
+from doorward.core.errors import NotPermitted
+from doorward.doors.rest import event_streams, sse
+from doorward.doors.rest.sse import EventStreamResponse, StreamSlots, encode_event
 from waiting import PATIENCE
 
 WHO = ("local", "laptop", "human", "")
@@ -56,14 +56,14 @@ class Source:
 
     async def __call__(self) -> AsyncGenerator[bytes, None]:
         try:
-            yield framed("first", {"n": 1}, "7")
+            yield encode_event("first", {"n": 1}, "7")
             await asyncio.Event().wait()
         finally:
             self.closed = True
 
 
 def test_an_event_is_one_frame_whatever_its_text() -> None:
-    frame = framed("output", {"text": "a\n\ndata: b\r\nevent: c"}, "3")
+    frame = encode_event("output", {"text": "a\n\ndata: b\r\nevent: c"}, "3")
     lines = frame.decode().splitlines()
     assert lines[:2] == ["event: output", "id: 3"]
     assert json.loads(lines[2].removeprefix("data: ")) == {"text": "a\n\ndata: b\r\nevent: c"}
@@ -74,7 +74,7 @@ async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sse, "KEEP_ALIVE", 0.001)
     client, source = Client(), Source()
     stream = asyncio.ensure_future(
-        EventStream(source, Places(1, 1), WHO)({"type": "http"}, client.receive, client.send)
+        EventStreamResponse(source, StreamSlots(1, 1), WHO)({"type": "http"}, client.receive, client.send)
     )
     await client.until(b": waiting")
     client.left.set()
@@ -85,26 +85,26 @@ async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) 
 
 async def test_a_client_that_takes_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "_LONGEST_STALL", 0.001)
-    client, source, places = Client(reads=False), Source(), Places(1, 1)
-    await EventStream(source, places, WHO)({"type": "http"}, client.receive, client.send)
+    client, source, places = Client(reads=False), Source(), StreamSlots(1, 1)
+    await EventStreamResponse(source, places, WHO)({"type": "http"}, client.receive, client.send)
     assert source.closed
     assert places.refusal(WHO) is None
 
 
 async def test_a_client_that_leaves_at_once_leaves_nothing_behind() -> None:
-    client, source, places = Client(), Source(), Places(1, 1)
+    client, source, places = Client(), Source(), StreamSlots(1, 1)
     client.left.set()
-    await EventStream(source, places, WHO)({"type": "http"}, client.receive, client.send)
+    await EventStreamResponse(source, places, WHO)({"type": "http"}, client.receive, client.send)
     assert places.refusal(WHO) is None
 
 
 async def test_a_stream_that_is_refused_in_the_middle_says_so_at_its_end() -> None:
     async def source() -> AsyncGenerator[bytes, None]:
-        yield framed("first", {})
+        yield encode_event("first", {})
         raise NotPermitted("Not any more.")
 
     client = Client()
-    await EventStream(source, Places(1, 1), WHO)({"type": "http"}, client.receive, client.send)
+    await EventStreamResponse(source, StreamSlots(1, 1), WHO)({"type": "http"}, client.receive, client.send)
     assert b"event: error" in client.body
     assert b'"code":"not_permitted","detail":"Not any more."' in client.body
     assert client.sent[-1]["more_body"] is False
@@ -112,19 +112,19 @@ async def test_a_stream_that_is_refused_in_the_middle_says_so_at_its_end() -> No
 
 async def test_a_defect_in_a_stream_is_told_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     async def source() -> AsyncGenerator[bytes, None]:
-        yield framed("first", {})
+        yield encode_event("first", {})
         raise ZeroDivisionError("secret")
 
     client = Client()
-    await EventStream(source, Places(1, 1), WHO)({"type": "http"}, client.receive, client.send)
+    await EventStreamResponse(source, StreamSlots(1, 1), WHO)({"type": "http"}, client.receive, client.send)
     assert b'"code":"broken"' in client.body
     assert b"secret" not in client.body
     assert "a stream failed with a defect" in caplog.text
 
 
 async def test_one_more_stream_than_there_may_be_is_refused() -> None:
-    places, client = Places(0, 1), Client()
-    await EventStream(Source(), places, WHO)({"type": "http"}, client.receive, client.send)
+    places, client = StreamSlots(0, 1), Client()
+    await EventStreamResponse(Source(), places, WHO)({"type": "http"}, client.receive, client.send)
     assert client.sent[0]["status"] == 503
     assert (b"retry-after", b"5") in client.sent[0]["headers"]
 
@@ -172,13 +172,15 @@ async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest:
 
 
 async def test_one_caller_cannot_take_all_places() -> None:
-    places, first, second, other = Places(3, 1), Client(), Client(), Client()
-    following = asyncio.ensure_future(EventStream(Source(), places, WHO)({"type": "http"}, first.receive, first.send))
+    places, first, second, other = StreamSlots(3, 1), Client(), Client(), Client()
+    following = asyncio.ensure_future(
+        EventStreamResponse(Source(), places, WHO)({"type": "http"}, first.receive, first.send)
+    )
     await first.until(b"event: first")
-    await EventStream(Source(), places, WHO)({"type": "http"}, second.receive, second.send)
+    await EventStreamResponse(Source(), places, WHO)({"type": "http"}, second.receive, second.send)
     other.left.set()
     somebody = ("local", "somebody", "ai", "owner")
-    await EventStream(Source(), places, somebody)({"type": "http"}, other.receive, other.send)
+    await EventStreamResponse(Source(), places, somebody)({"type": "http"}, other.receive, other.send)
     first.left.set()
     await following
     assert [one.sent[0]["status"] for one in (first, second, other)] == [200, 503, 200]
@@ -212,7 +214,7 @@ async def test_a_revoked_token_reads_no_more_of_what_a_program_writes(
         return {}
 
     if silent:
-        monkeypatch.setattr(streams, "_RECHECK", 0.001)
+        monkeypatch.setattr(event_streams, "_RECHECK", 0.001)
     async with opened(families=[family]) as driver, rest_of(driver) as rest:
         await driver.owner("room/recipe", name="general", recipe="admin")
         made = await driver.owner("token/create", name="bot", rooms=["general"])

@@ -14,7 +14,7 @@ import pytest
 from rest_server import Running, running
 
 import talker
-from doorward.settings import Rest, Settings
+from doorward.config.settings import RestSettings, Settings
 from talking import Stage, stage
 
 SSE = {"Accept": "text/event-stream"}
@@ -96,7 +96,7 @@ def ended(server: Running, execution: str) -> dict[str, Any]:
     """How an execution ended, once its record is there."""
     live = server.house.services.executions.get(execution)
     if live is not None:
-        server.wait(live.closed())
+        server.wait(live.wait_closed())
     return dict(server.owner("execution/status", execution=execution))
 
 
@@ -274,7 +274,7 @@ def test_a_stream_ends_when_its_token_is_revoked(server: Running) -> None:
 
 
 def test_streams_are_bounded_in_number(tmp_path: Path) -> None:
-    with running(tmp_path / "home", changes=Settings(rest=Rest(event_clients=1))) as server:
+    with running(tmp_path / "home", changes=Settings(rest=RestSettings(event_clients=1))) as server:
         token = server.token("laptop", kind="human")
         with server.client(token) as client, server.client(token) as other:
             with streamed(client, "GET", "/api/events") as stream:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from doorward.commands import FAMILIES
-from doorward.doors.rest.operation import PREFIX, Operation, names_in
-from doorward.doors.rest.own import OWN
-from doorward.doors.rest.table import OPERATIONS
-from doorward.registry import Registry
+from doorward.commands.families import FAMILIES
+from doorward.core.registry import Registry
+from doorward.doors.rest.command_routes import COMMAND_OPERATIONS
+from doorward.doors.rest.custom_routes import CUSTOM_OPERATIONS
+from doorward.doors.rest.operation import PREFIX, CommandOperation, parse_path_names
 
 REGISTRY = Registry(FAMILIES)
 SAMPLES = {
@@ -26,48 +26,50 @@ QUERIES = {"waitForMessages": {"seconds": 0}, "searchMessages": {"words": "pump"
 """What these must be asked in the query."""
 
 
-def path_of(operation: Operation) -> str:
+def path_of(operation: CommandOperation) -> str:
     path = PREFIX + operation.path.replace(":path}", "}")
-    for name in operation.named:
+    for name in operation.path_parameters:
         path = path.replace(f"{{{name}}}", SAMPLES.get(name, OF_TAG.get(operation.tag, "7")))
     return path
 
 
-def body_of(operation: Operation) -> Any:
-    if operation.in_query:
+def body_of(operation: CommandOperation) -> Any:
+    if operation.uses_query:
         return None
     if operation.whole and operation.tag == "personas":
         return {"personaId": "scribe", "displayName": "Scribe"}
     if operation.whole:
         return {"recipeId": "quiet", "displayName": "Quiet", "strategy": {}}
     command = REGISTRY[operation.command]
-    free = operation.free(command)
+    free = operation.open_parameters(command)
     example = {key: value for key, value in command.facts.examples[0].params.items() if key in free}
     fresh = {"recipe": "admin", "name": "attic", "id": "bert"}
     return {**example, **{name: value for name, value in fresh.items() if name in free}}
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.id)
-def test_a_route_names_only_what_its_command_knows(operation: Operation) -> None:
+@pytest.mark.parametrize("operation", COMMAND_OPERATIONS, ids=lambda one: one.id)
+def test_a_route_names_only_what_its_command_knows(operation: CommandOperation) -> None:
     known = set(REGISTRY[operation.command].schema["properties"])
-    assert {*operation.named, *operation.fixed, *operation.without} | ({operation.whole} - {""}) <= known
+    assert {*operation.path_parameters, *operation.fixed, *operation.without} | ({operation.whole} - {""}) <= known
     assert not operation.matches or "filter" in known
-    assert "room" not in operation.free(REGISTRY[operation.command]), "room is where the caller acts"
+    assert "room" not in operation.open_parameters(REGISTRY[operation.command]), "room is where the caller acts"
 
 
 def test_no_two_routes_are_one() -> None:
-    both = [(one.method, one.path) for one in (*OWN, *OPERATIONS)]
-    ids = [one.id for one in (*OWN, *OPERATIONS)]
+    both = [(one.method, one.path) for one in (*CUSTOM_OPERATIONS, *COMMAND_OPERATIONS)]
+    ids = [one.id for one in (*CUSTOM_OPERATIONS, *COMMAND_OPERATIONS)]
     assert len(set(both)) == len(both)
     assert len(set(ids)) == len(ids)
-    assert all(set(one.named) == set(names_in(one.path)) for one in OWN)
+    assert all(set(one.named) == set(parse_path_names(one.path)) for one in CUSTOM_OPERATIONS)
 
 
 async def test_each_route_leaves_the_record_of_its_command_and_of_no_other(rest: Any) -> None:
     person = await rest.person()
     await rest.driver.owner("user/create", id="anna")
     await rest.driver.owner("room/create", name="lab", recipe="admin")
-    for operation in sorted(OPERATIONS, key=lambda one: one.id == "archiveRoom"):  # behind which the room is closed
+    for operation in sorted(
+        COMMAND_OPERATIONS, key=lambda one: one.id == "archiveRoom"
+    ):  # behind which the room is closed
         before = len(await rest.driver.ledger())
         query = QUERIES.get(operation.id, {})
         answer = await person.request(operation.method, path_of(operation), json=body_of(operation), params=query)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from stdio_client import StdioClient
 
-from doorward.doors.mcp_stdio.frames import LARGEST
+from doorward.doors.mcp.stdio.frames import MAX_MESSAGE_BYTES
 from doorward_process import BIN, Doorward
 from waiting import AT_LEISURE, PATIENCE, wait_until
 
@@ -85,7 +85,7 @@ def test_a_line_that_is_no_message_gets_an_error_and_the_session_goes_on(client:
         (b"#moving", -32700),
         (b"\xff\xfe", -32700),
         (b"[" * 100_000, -32700),
-        (b"x" * (LARGEST + 1), -32600),
+        (b"x" * (MAX_MESSAGE_BYTES + 1), -32600),
     ):
         client.write(line + b"\n")
         assert client.message()["error"]["code"] == code, line[:80]

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from doorward.backends.context import Context
-from doorward.command import READS_ONLY, Example, Family
-from doorward.facts import Access, Effects, Safety, Tier
+from doorward.commands.context import Context
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import READS_ONLY, Example, Family
 
 family = Family("greet", category="examples")
 

@@ -5,111 +5,114 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doorward.agents.calls import jsoncalls, lines, pythonic
-from doorward.agents.calls.found import AS_JSON, AS_LINE, Found, fault
-from doorward.agents.calls.page import Page
-from doorward.agents.calls.wanted import Reading, Wanted
+from doorward.agents.calls import json_calls, lines, python_calls
+from doorward.agents.calls.parsed import JSON_EXAMPLE, LINE_EXAMPLE, CallMatch, ParsedAnswer, ParsedCall, describe_fault
+from doorward.agents.calls.scanner import Scanner
 
 OPENING = r"(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)?(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)(?P<info>[^\n]*+)"
 
 _FENCE_LINE = re.compile(r"^[ \t]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+$", re.MULTILINE)
-_CALLS = frozenset(
+_CALL_LABELS = frozenset(
     ("action", "call", "execute", "function", "function_call", "function_calls", "tool", "tool-call", "tool-use")
 ) | frozenset(("tool_call", "tool_calls", "tool_code", "tool_use", "tools"))
 """Labels of blocks that contain calls."""
-_JSON = frozenset(("json", "jsonc", "json5", "jsonl"))
-_MAYBE = frozenset(("", "xml"))
+_JSON_LABELS = frozenset(("json", "jsonc", "json5", "jsonl"))
+_NEUTRAL_LABELS = frozenset(("", "xml"))
 """Neutral labels: such a block is read as calls only if it holds nothing else."""
-_LONGEST = 10_000
+_MAX_BLOCK = 10_000
 
 
-def fence(page: Page, opening: re.Match[str], read: Callable[[str], Reading]) -> Found:
+def read_fence(page: Scanner, opening: re.Match[str], read: Callable[[str], ParsedAnswer]) -> CallMatch:
     """Read a fenced block. `read` parses the content of a block that may hold lines and tags."""
     start = opening.end() + 1
-    stop, end = _closing(page, opening["fence"], start)
+    stop, end = _find_end(page, opening["fence"], start)
     inside = page.text[start:stop].strip()
-    found = _read(_label(opening), inside, read)
+    found = _read_block(_get_label(opening), inside, read)
     if found is None:
-        return Found(end=end, kept=True)
-    return Found(end=end, calls=found.calls, faults=found.faults, says=found.says, kept=found.kept)
+        return CallMatch(end=end, kept=True)
+    return CallMatch(end=end, calls=found.calls, faults=found.faults, says=found.says, kept=found.kept)
 
 
-def labelled(page: Page, opening: re.Match[str]) -> Found | None:
+def read_labelled(page: Scanner, opening: re.Match[str]) -> CallMatch | None:
     """Read the calls of a block whose label announces calls, so that its lines need no marker."""
-    if _label(opening) not in _CALLS:
+    if _get_label(opening) not in _CALL_LABELS:
         return None
-    stop, _ = _closing(page, opening["fence"], opening.end() + 1)
-    inside = page.text[opening.end() + 1 : min(stop, opening.end() + _LONGEST)].strip()
-    return (pythonic.several(Page(inside), 0, len(inside)) or _bare_lines(inside)) if inside else None
+    stop, _ = _find_end(page, opening["fence"], opening.end() + 1)
+    inside = page.text[opening.end() + 1 : min(stop, opening.end() + _MAX_BLOCK)].strip()
+    return (python_calls.read_calls(Scanner(inside), 0, len(inside)) or _read_lines(inside)) if inside else None
 
 
-def _label(opening: re.Match[str]) -> str:
+def _get_label(opening: re.Match[str]) -> str:
     return re.split(r"[\s{},:]", opening["info"].strip().lower().lstrip("{."), maxsplit=1)[0]
 
 
-def _read(label: str, inside: str, read: Callable[[str], Reading]) -> Found | None:
-    if label in _CALLS:
-        return _calls(inside, read) if inside else None
-    if label in _JSON:
-        return _json(inside, marked=False)
-    if label not in _MAYBE:
+def _read_block(label: str, inside: str, read: Callable[[str], ParsedAnswer]) -> CallMatch | None:
+    if label in _CALL_LABELS:
+        return _read_calls(inside, read) if inside else None
+    if label in _JSON_LABELS:
+        return _read_json(inside, marked=False)
+    if label not in _NEUTRAL_LABELS:
         return None
     if inside[:1] in ("{", "["):
-        return _json(inside, marked=False)
+        return _read_json(inside, marked=False)
     reading = read(inside)
     if reading.prose or not (reading.calls or reading.faults):
         return None
-    return Found(end=0, calls=reading.calls, faults=reading.faults)
+    return CallMatch(end=0, calls=reading.calls, faults=reading.faults)
 
 
-def _calls(inside: str, read: Callable[[str], Reading]) -> Found:
+def _read_calls(inside: str, read: Callable[[str], ParsedAnswer]) -> CallMatch:
     if inside[0] in "{[":
-        code = pythonic.several(Page(inside), 0, len(inside)) if inside[0] == "[" else None
-        return code or _json(inside, marked=True) or Found(end=0)
-    if (code := pythonic.several(Page(inside), 0, len(inside))) is not None:
+        code = python_calls.read_calls(Scanner(inside), 0, len(inside)) if inside[0] == "[" else None
+        return code or _read_json(inside, marked=True) or CallMatch(end=0)
+    if (code := python_calls.read_calls(Scanner(inside), 0, len(inside))) is not None:
         return code
     reading = read(inside)
     if not reading.prose:
-        return Found(end=0, calls=reading.calls, faults=reading.faults)
-    return _bare_lines(inside)
+        return CallMatch(end=0, calls=reading.calls, faults=reading.faults)
+    return _read_lines(inside)
 
 
-def _bare_lines(inside: str) -> Found:
-    calls: list[Wanted] = []
+def _read_lines(inside: str) -> CallMatch:
+    calls: list[ParsedCall] = []
     for one in inside.splitlines():
-        found = lines.bare(one.strip().removeprefix("EXECUTE:").strip()) if one.strip() else Found(end=0)
+        found = lines.read_unmarked(one.strip().removeprefix("EXECUTE:").strip()) if one.strip() else CallMatch(end=0)
         if found is None or found.faults:
-            return Found(end=0, faults=(fault("its block holds something that is not a call", AS_LINE, one),))
+            return CallMatch(
+                end=0, faults=(describe_fault("its block holds something that is not a call", LINE_EXAMPLE, one),)
+            )
         calls += found.calls
-    return Found(end=0, calls=tuple(calls))
+    return CallMatch(end=0, calls=tuple(calls))
 
 
-def _json(inside: str, *, marked: bool) -> Found | None:
+def _read_json(inside: str, *, marked: bool) -> CallMatch | None:
     """Read consecutive JSON values. Without a call label, all of them must be calls."""
-    page, at = Page(inside), 0
-    calls: list[Wanted] = []
+    page, at = Scanner(inside), 0
+    calls: list[ParsedCall] = []
     faults: list[str] = []
     says = ""
     while at < len(inside):
         end = page.end_of_json(at) if inside[at] in "{[" else -1
         if end < 0:
-            if not marked and not jsoncalls.looks_like_a_call(inside[at:]):
+            if not marked and not json_calls.looks_like_call(inside[at:]):
                 return None
             why = "its block is cut off, or holds something that is not JSON"
-            return Found(end=0, calls=tuple(calls), faults=(*faults, fault(why, AS_JSON, inside[at : at + 300])))
-        found = jsoncalls.read_json(inside[at:end], end, marked=marked)
+            return CallMatch(
+                end=0, calls=tuple(calls), faults=(*faults, describe_fault(why, JSON_EXAMPLE, inside[at : at + 300]))
+            )
+        found = json_calls.read_json(inside[at:end], end, marked=marked)
         if found.kept:
             return None
         calls += found.calls
         faults += found.faults
         says = says or found.says
-        at = page.after_blanks(end)
+        at = page.skip_whitespace(end)
         if inside[at : at + 1] == ",":
-            at = page.after_blanks(at + 1)
-    return Found(end=0, calls=tuple(calls), faults=tuple(faults), says=says)
+            at = page.skip_whitespace(at + 1)
+    return CallMatch(end=0, calls=tuple(calls), faults=tuple(faults), says=says)
 
 
-def _closing(page: Page, opened: str, at: int) -> tuple[int, int]:
+def _find_end(page: Scanner, opened: str, at: int) -> tuple[int, int]:
     """Return where the content and the block end. An unclosed block runs to the end of the text."""
     while (line := page.search(_FENCE_LINE, at)) is not None:
         if line["fence"][0] == opened[0] and len(line["fence"]) >= len(opened):

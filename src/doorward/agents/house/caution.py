@@ -10,19 +10,19 @@ import msgspec
 
 from doorward.agents.house import knowledge
 from doorward.agents.house.plan import Plan, Step
-from doorward.agents.models.model import Tool
+from doorward.agents.models.model import ToolSpec
 
 _SAYS_SO = "waits for a person's approval"
 _TOLD = frozenset(("bash", "shell/cp", "shell/mv", "vfs/copy", "vfs/move"))
 """Where they are meant and not guessed, somebody has said which line is run, or what goes where."""
 
 
-def waits(tool: Tool) -> bool:
+def waits(tool: ToolSpec) -> bool:
     """Whether a person is asked before it runs."""
     return tool.asks or _SAYS_SO in tool.description
 
 
-def person_must(tools: Mapping[str, Tool], plan: Plan, steps: Iterable[Step]) -> str:
+def person_must(tools: Mapping[str, ToolSpec], plan: Plan, steps: Iterable[Step]) -> str:
     """Why calls are not made: one destroys, and nobody is asked before; how a person makes it. Empty: they may be."""
     for step in steps:
         tool = tools[step.command]

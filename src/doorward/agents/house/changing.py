@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from doorward import redact
 from doorward.agents.house import filing, knowledge, recording, smalltalk
 from doorward.agents.house.knowledge import Intent
 from doorward.agents.house.plan import Around, NotOffered, Step, Steps, Telling, Unknown, items
 from doorward.agents.house.slots import clean
 from doorward.agents.house.telling import Asked, quoting
+from doorward.core import redact
 
 Planner = Callable[[Around, Intent, Asked], Steps]
 _MOST = 200

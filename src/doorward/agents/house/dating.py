@@ -14,7 +14,7 @@ from doorward.agents.house.entities import Span, stem
 from doorward.agents.house.fields import Table, parts
 from doorward.agents.house.said import Said
 from doorward.agents.house.slots import within
-from doorward.clock import iso
+from doorward.core.clock import to_iso
 
 _NAMES = knowledge.words("dating: names")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -146,10 +146,10 @@ def _text(seconds: float, *, day: bool) -> str:
     """A time as text: a day where it begins one, so that dates and times compare with it alike."""
     if day or seconds % _DAY == 0:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    return iso(seconds)
+    return to_iso(seconds)
 
 
 def edge(table: Table, field: str, seconds: float) -> str:
     """One moment as a bound on a field."""
     kind = table.fields.get(field)
-    return _text(seconds, day=kind == "date") if kind in ("date", "date-time") else iso(seconds)
+    return _text(seconds, day=kind == "date") if kind in ("date", "date-time") else to_iso(seconds)

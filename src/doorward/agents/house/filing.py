@@ -15,7 +15,7 @@ from doorward.agents.house.entities import Compare, Limit, Measure, Order, stem
 from doorward.agents.house.plan import Around, NotOffered, Step, Steps, Telling, items
 from doorward.agents.house.slots import FILES_CALLED, IN_NAME
 from doorward.agents.house.telling import Asked, Got
-from doorward.clock import iso
+from doorward.core.clock import to_iso
 
 _MOST = 10_000
 _BELOW = knowledge.form("filing: below")
@@ -236,9 +236,9 @@ def _params(around: Around, command: str, which: Wanted) -> dict[str, Any]:
         edge = {"gte": -1, "lte": 1}.get(which.size.op, 0)
         params["larger" if more else "smaller"] = str(max(0, int(which.size.amount) + edge))
     if which.since is not None:
-        params["newer"] = iso(which.since)
+        params["newer"] = to_iso(which.since)
     if which.until is not None:
-        params["older"] = iso(which.until)
+        params["older"] = to_iso(which.until)
     if which.sort:
         params |= {"sort": _SORTS[which.sort], "descending": which.descending}
     if which.limit and len(which.globs) < 2:

@@ -13,7 +13,7 @@ from datetime import UTC, tzinfo
 
 import msgspec
 
-from doorward.agents.calls.reading import read_aside
+from doorward.agents.calls.answer_parser import parse_in_thread
 from doorward.agents.house import abilities, caution, knowledge, smalltalk
 from doorward.agents.house.placing import outward
 from doorward.agents.house.plan import End, Step, Telling, Unknown, advanced
@@ -25,7 +25,16 @@ from doorward.agents.house.telling import Asked as Wish
 from doorward.agents.house.telling import Got, quoted, told
 from doorward.agents.house.understanding import Mind
 from doorward.agents.house.viewing import inward
-from doorward.agents.models.model import Asked, Lost, Piece, Prompt, Spent, Text, Tool, Turn
+from doorward.agents.models.model import (
+    AnswerPiece,
+    ChatTurn,
+    NativeCall,
+    NoAction,
+    Prompt,
+    TextPiece,
+    TokenUsage,
+    ToolSpec,
+)
 
 _LONGEST = 120.0
 """Seconds that the steps of one question may take and still be of the moment in which it was asked."""
@@ -50,18 +59,18 @@ class HouseModel:
         self._zone = zone
         self._asked: dict[str, float] = {}
 
-    async def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+    async def answer(self, prompt: Prompt) -> AsyncIterator[AnswerPiece]:
         asked, text = self._next(prompt)
         for one in asked:
             yield one
         if text:
             text = await _harmless(text)
-            yield Text(text)
+            yield TextPiece(text)
         if not asked and text.startswith(_LOST):
-            yield Lost()
+            yield NoAction()
         elif not asked and text.startswith(_IDLE):
-            yield Lost(understood=True)
-        yield Spent(self.count(prompt.instructions), self.count(text))
+            yield NoAction(understood=True)
+        yield TokenUsage(self.count(prompt.instructions), self.count(text))
 
     def count(self, text: str) -> int:
         """A token of the house model is a byte, since nothing of it is ever paid for."""
@@ -70,7 +79,7 @@ class HouseModel:
     def suggest(
         self,
         request: str,
-        tools: Sequence[Tool],
+        tools: Sequence[ToolSpec],
         now: float | None = None,
         got: Sequence[Got] = (),
         speaker: str = "",
@@ -80,7 +89,9 @@ class HouseModel:
 
         Where it has to look something up first, it gives that, and is asked again with what came of it in `got`.
         """
-        prompt = Prompt(instructions="", turns=(Turn(role="user", text=request, speaker=speaker),), tools=tuple(tools))
+        prompt = Prompt(
+            instructions="", turns=(ChatTurn(role="user", text=request, speaker=speaker),), tools=tuple(tools)
+        )
         seen = Seen(prompt)
         moment = self._now() if now is None else now
         mind = Mind(seen, moment, self._zone)
@@ -109,7 +120,7 @@ class HouseModel:
             self._asked.pop(next(iter(self._asked)))
         return asked
 
-    def _next(self, prompt: Prompt) -> tuple[list[Asked], str]:
+    def _next(self, prompt: Prompt) -> tuple[list[NativeCall], str]:
         """The next calls, or the answer."""
         seen = Seen(prompt)
         mind = Mind(seen, self._moment(seen), self._zone)
@@ -135,14 +146,14 @@ def _placed(wanted: list[Step] | End, folder: str | None, question: str) -> list
         return str(error)
 
 
-def _asked(steps: list[Step], seen: Seen) -> tuple[list[Asked], str]:
+def _asked(steps: list[Step], seen: Seen) -> tuple[list[NativeCall], str]:
     first = len(seen.results)
     made = []
     waits = False
     for number, step in enumerate(steps, first + 1):
         tool = seen.tools[step.command]
         waits = waits or caution.waits(tool)
-        made.append(Asked(f"house-{number}", tool.name, msgspec.json.encode(step.params).decode()))
+        made.append(NativeCall(f"house-{number}", tool.name, msgspec.json.encode(step.params).decode()))
     return made, knowledge.smalltalk().waits if waits else ""
 
 
@@ -155,5 +166,5 @@ def _told(end: End) -> str:
 
 async def _harmless(text: str) -> str:
     """What it says never holds a call: it quotes people, files and programs, and runs nothing that they wrote."""
-    reading = await read_aside(text)
+    reading = await parse_in_thread(text)
     return quoted(text) if reading.calls or reading.faults else text

@@ -14,7 +14,7 @@ import msgspec
 from doorward.agents.house import smalltalk
 from doorward.agents.house.slots import Slots
 from doorward.agents.house.telling import Asked, Got
-from doorward.agents.models.model import Tool
+from doorward.agents.models.model import ToolSpec
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class Around(msgspec.Struct, frozen=True):
     """What a plan is made with: what was said, and what may be called."""
 
     slots: Slots
-    tools: Mapping[str, Tool]
+    tools: Mapping[str, ToolSpec]
     now: float
 
     def offered(self, *commands: str) -> str:

@@ -12,15 +12,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import (
-    accounting,
-    fields,
-    knowledge,
-    queries,
-    smalltalk,
-    tables,
-    taught,
-)
+from doorward.agents.house import accounting, fields, knowledge, queries, smalltalk, tables, taught
 from doorward.agents.house.entities import Measure, stem
 from doorward.agents.house.fields import Table
 from doorward.agents.house.narrowing import verbs

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from doorward import strictjson
-from doorward.agents import data
+from doorward.agents import tool_results
 from doorward.agents.house.telling import Got
-from doorward.agents.models.model import Turn
+from doorward.agents.models.model import ChatTurn
+from doorward.core import strictjson
 
 _HEAD = re.compile(r"(?P<approved>A person said yes\. )?(?P<command>[\w/.-]+): (?P<status>done|refused|failed)\b")
 _OTHER = re.compile(r"(?P<command>[\w/.-]+): (?P<why>[^\n]+)")
@@ -19,12 +19,12 @@ _REST = re.compile(r"^\((?P<value>\{.+\})\)$", re.MULTILINE)
 _CUT = re.compile(r"\n\[cut: \d+ of \d+ characters shown; [^\n]*\]\s*$")
 
 
-def understood(turn: Turn, arguments: str = "") -> Got:
+def understood(turn: ChatTurn, arguments: str = "") -> Got:
     """The result in a turn."""
     given = _value(arguments) if arguments else None
     params = given if isinstance(given, dict) else {}
     head = _HEAD.match(turn.text)
-    body = data.unmarked(turn.text)
+    body = tool_results.extract_data(turn.text)
     if head is None:
         return _undone(turn, params)
     command, approved = head["command"], head["approved"] is not None
@@ -35,7 +35,7 @@ def understood(turn: Turn, arguments: str = "") -> Got:
     return Got(command=command, params=params, status="done", value=value, text=text, approved=approved)
 
 
-def _undone(turn: Turn, params: dict[str, Any]) -> Got:
+def _undone(turn: ChatTurn, params: dict[str, Any]) -> Got:
     other = _OTHER.match(turn.text)
     command = other["command"] if other else turn.tool
     ticket = _TICKET.search(turn.text)

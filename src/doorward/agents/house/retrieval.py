@@ -14,8 +14,8 @@ import msgspec
 from doorward.agents.house import knowledge, taught
 from doorward.agents.house.entities import stem, words
 from doorward.agents.house.plan import Around, Plan
-from doorward.agents.models.model import Tool
-from doorward.command import Example
+from doorward.agents.models.model import ToolSpec
+from doorward.core.command import Example
 
 _MOST_NEAR = 3
 _SURE, _CLEAR = 0.72, 0.12
@@ -41,7 +41,7 @@ class _Entry(msgspec.Struct, frozen=True):
 class _Ranking:
     """The words of all tools, weighed by how rare they are."""
 
-    def __init__(self, tools: Mapping[str, Tool]) -> None:
+    def __init__(self, tools: Mapping[str, ToolSpec]) -> None:
         texts: list[tuple[str, Example | None, Counter[str]]] = []
         for name, tool in tools.items():
             if name.startswith(_IGNORED):
@@ -79,7 +79,7 @@ class _Ranking:
 _CACHE: dict[int, tuple[weakref.ref[Any] | None, int, _Ranking]] = {}
 
 
-def _ranking(tools: Mapping[str, Tool]) -> _Ranking:
+def _ranking(tools: Mapping[str, ToolSpec]) -> _Ranking:
     """Made once for each set of tools, since the same is offered again and again."""
     key = hash(frozenset((name, tool.description, *(use.says for use in tool.uses)) for name, tool in tools.items()))
     found = _CACHE.get(key)
@@ -136,7 +136,7 @@ def _begins_alike(around: Around, best: Ranked) -> bool:
     return first in verbs - knowledge.stop()
 
 
-def _params(around: Around, tool: Tool, use: Example | None) -> dict[str, Any] | None:
+def _params(around: Around, tool: ToolSpec, use: Example | None) -> dict[str, Any] | None:
     """Parameters by the nearest use and the types of the schema; None when one that is needed is not there."""
     properties = tool.schema.get("properties", {})
     required = set(tool.schema.get("required", ()))

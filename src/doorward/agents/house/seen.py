@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from doorward.agents.house.results import understood
 from doorward.agents.house.telling import Got
 from doorward.agents.house.viewing import inward
-from doorward.agents.models.model import Prompt, Tool, Turn
+from doorward.agents.models.model import ChatTurn, Prompt, ToolSpec
 
 _WHERE = re.compile(
     r"You are (?P<name>[^\n]{1,100}?), (?:known as @(?P<id>[\w.-]{1,63}), )?an AI in the room '(?P<room>[^']{1,63})'"
@@ -44,7 +44,9 @@ class Seen:
         """What was answered last before."""
         self.changes = prompt.changes
         """What was changed before in the same conversation, and can be taken back."""
-        self.tools: dict[str, Tool] = {tool.command or tool.name.replace("_", "/", 1): tool for tool in prompt.tools}
+        self.tools: dict[str, ToolSpec] = {
+            tool.command or tool.name.replace("_", "/", 1): tool for tool in prompt.tools
+        }
         """What may be called, by its own name."""
 
 
@@ -66,11 +68,11 @@ def unaddressed(text: str, names: Sequence[str]) -> str:
     return text if not rest or named.fullmatch(rest) else rest
 
 
-def _counts(turn: Turn) -> bool:
+def _counts(turn: ChatTurn) -> bool:
     return turn.role == "result" and bool(turn.tool)
 
 
-def _arguments(turns: Sequence[Turn], result: Turn) -> str:
+def _arguments(turns: Sequence[ChatTurn], result: ChatTurn) -> str:
     """What the call of a result was given, as far as its turn is still shown."""
     calls = (call for turn in turns if turn.role == "assistant" for call in turn.calls)
     return next((call.arguments for call in calls if result.answers and call.id == result.answers), "")

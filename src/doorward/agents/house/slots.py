@@ -11,7 +11,7 @@ from doorward.agents.house import knowledge
 from doorward.agents.house.entities import Compare, Comparison, Kind, Limit, Span, stem
 from doorward.agents.house.said import Said
 from doorward.agents.house.seen import Seen
-from doorward.clock import iso
+from doorward.core.clock import to_iso
 
 _NAMED_ROOM = knowledge.forms("slots: named room")
 _IN_ROOM = knowledge.form("slots: in room")
@@ -182,15 +182,15 @@ class Slots:
     def _lately(self, field: str) -> Any:
         """From when on something was said: nobody who asks what was said last week minds what was said since."""
         found = self.span()
-        return {field: {"$gte": iso(found.since)}} if found is not None and found.since is not None else None
+        return {field: {"$gte": to_iso(found.since)}} if found is not None and found.since is not None else None
 
     def _since(self) -> str | None:
         found = self.span()
-        return iso(found.since) if found is not None and found.since is not None else None
+        return to_iso(found.since) if found is not None and found.since is not None else None
 
     def _until(self) -> str | None:
         found = self.span()
-        return iso(found.until) if found is not None and found.until is not None else None
+        return to_iso(found.until) if found is not None and found.until is not None else None
 
     def _name(self) -> str | None:
         for pattern in _NAME:
@@ -308,9 +308,9 @@ def within(span: Span) -> dict[str, Any]:
     """A stretch of time as a condition on a field."""
     bounds: dict[str, Any] = {}
     if span.since is not None:
-        bounds["$gte"] = iso(span.since)
+        bounds["$gte"] = to_iso(span.since)
     if span.until is not None:
-        bounds["$lt"] = iso(span.until)
+        bounds["$lt"] = to_iso(span.until)
     return bounds
 
 

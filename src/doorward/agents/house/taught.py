@@ -10,9 +10,9 @@ import msgspec
 
 from doorward.agents.house.plan import Around, Plan, Step, Steps, Telling
 from doorward.agents.house.telling import Asked
-from doorward.agents.models.model import Tool
-from doorward.edited.slots import MOST_SLOTS
-from doorward.edited.slots import SLOT as _SLOT
+from doorward.agents.models.model import ToolSpec
+from doorward.config.published_schema import MAX_SLOTS
+from doorward.config.published_schema import SLOT as _SLOT
 
 _SPACES = re.compile(r"\s+")
 _END = r"\Z"
@@ -36,7 +36,7 @@ def plan(around: Around) -> Plan | None:
 
 
 def made(
-    command: str, params: dict[str, Any], tool: Tool, score: float, reason: str, asked: Asked | None = None
+    command: str, params: dict[str, Any], tool: ToolSpec, score: float, reason: str, asked: Asked | None = None
 ) -> Plan:
     """A plan of one call."""
     wish = asked or Asked(act="run", thing=command)
@@ -60,7 +60,7 @@ def _phrase(says: str) -> _Phrase | None:
     """None for a phrase of which no sentence can be told: one with too many slots, or with two side by side."""
     first, *parts = _SLOT.split(says.strip(" ?.!"))
     names, fixed = parts[::2], parts[1::2]
-    if len(says) > _LONGEST_PHRASE or len(names) > MOST_SLOTS or not all(fixed[:-1]):
+    if len(says) > _LONGEST_PHRASE or len(names) > MAX_SLOTS or not all(fixed[:-1]):
         return None
     behind = [_words(one, last=number == len(fixed)) for number, one in enumerate(fixed, 1)]
     return _Phrase(_words(first, last=not names), tuple(zip(names, behind, strict=True)))
@@ -97,7 +97,7 @@ def caught(says: str, text: str) -> dict[str, str] | None:
     return {name: value.strip("\"'“”` ") for name, value in values.items()}
 
 
-def _filled(value: Any, caught: dict[str, str], tool: Tool, key: str) -> Any:
+def _filled(value: Any, caught: dict[str, str], tool: ToolSpec, key: str) -> Any:
     if isinstance(value, str):
         whole = _SLOT.fullmatch(value)
         if whole is not None and whole[1] in caught:
@@ -110,7 +110,7 @@ def _filled(value: Any, caught: dict[str, str], tool: Tool, key: str) -> Any:
     return value
 
 
-def _spec(tool: Tool, key: str) -> Any:
+def _spec(tool: ToolSpec, key: str) -> Any:
     properties = tool.schema.get("properties", {}) if isinstance(tool.schema, dict) else {}
     return properties.get(key, {})
 

@@ -28,7 +28,7 @@ from doorward.agents.house.said import Said, said
 from doorward.agents.house.seen import Seen
 from doorward.agents.house.slots import Slots
 from doorward.agents.house.trying import tried
-from doorward.agents.models.model import Tool
+from doorward.agents.models.model import ToolSpec
 
 _CHANGES = ("delete", "write", "append", "create", "rename", "move", "copy", "edit", "undo", "run")
 _ORDERS = knowledge.form("understanding: orders")
@@ -55,7 +55,7 @@ class Mind:
         self.seen = seen
         self.now = now
         self.zone = zone
-        self.tools: Mapping[str, Tool] = seen.tools
+        self.tools: Mapping[str, ToolSpec] = seen.tools
         self._known: dict[int, tuple[Said, Slots]] = {}
         """What was worked out for a wording already, which is asked for again and again."""
 

@@ -21,8 +21,9 @@ from typing import IO, cast
 
 import msgspec
 
-from doorward import settings, strictjson
-from doorward.agents.models.model import Fault, ModelFailed
+from doorward.agents.models.model import ModelFailed, ModelFault
+from doorward.config import settings
+from doorward.core import strictjson
 
 INSTALL = "pip install 'doorward[local,models]'"
 _WORKER = Path(__file__).with_name("local_worker.py")
@@ -36,15 +37,15 @@ _LONGEST_COUNT = 4_194_304
 class LocalProcess:
     """One loaded model."""
 
-    def __init__(self, name: str, given: settings.Local) -> None:
+    def __init__(self, name: str, given: settings.LocalModelSettings) -> None:
         self.name = name
-        self._given = given
+        self._settings = given
         self._folder = ""
         self._key = os.urandom(24).hex()
-        self._program: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
-        self._changing = threading.Lock()
-        self._reading = threading.Lock()
+        self._state_lock = threading.Lock()
+        self._read_lock = threading.Lock()
 
     @property
     def key(self) -> str:
@@ -56,30 +57,30 @@ class LocalProcess:
 
     @property
     def alive(self) -> bool:
-        return self._program is not None and not self._ended and self._program.poll() is None
+        return self._process is not None and not self._ended and self._process.poll() is None
 
     @property
-    def number(self) -> int:
-        return self._program.pid if self._program is not None and self.alive else 0
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None and self.alive else 0
 
     @property
     def memory(self) -> int:
         """Its memory use in bytes; 0 if unknown."""
         try:
-            pages = Path(f"/proc/{self._program.pid}/statm").read_text().split()[1] if self._program else "0"
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1] if self._process else "0"
             return int(pages) * os.sysconf("SC_PAGE_SIZE")
         except (OSError, ValueError, IndexError):
             return 0
 
     def start(self) -> None:
         """Load the model. Raises `ModelFailed` if that is not possible."""
-        with self._changing:
+        with self._state_lock:
             if self._ended:
-                raise self._failed("down", "was unloaded while it was loading")
+                raise self._failure("down", "was unloaded while it was loading")
             self._folder = tempfile.mkdtemp(prefix="doorward-model-")
-            self._program = self._started()
+            self._process = self._spawn()
         try:
-            said = self._first_word(self._program)
+            said = self._read_status(self._process)
         except BaseException:
             self.end()
             raise
@@ -87,23 +88,23 @@ class LocalProcess:
             return
         self.end()
         if said == "not_installed":
-            raise self._failed("not_installed", f"needs a package that is not installed; run: {INSTALL}")
-        raise self._failed(
+            raise self._failure("not_installed", f"needs a package that is not installed; run: {INSTALL}")
+        raise self._failure(
             "down",
             "cannot be loaded: its file is damaged or of an unknown kind, or there is too little memory for a context "
-            f"of {self._given.context} tokens",
+            f"of {self._settings.context} tokens",
         )
 
     def end(self) -> None:
         """End the process and free its memory. Safe to call at any time and repeatedly."""
-        with self._changing:
+        with self._state_lock:
             self._ended = True
-            program, folder, self._folder = self._program, self._folder, ""
+            program, folder, self._folder = self._process, self._folder, ""
         if program is not None:
             program.kill()
             program.wait()
             cast(IO[bytes], program.stdin).close()
-            with self._reading:  # a reader of the first message sees the end of input now
+            with self._read_lock:  # a reader of the first message sees the end of input now
                 cast(IO[bytes], program.stdout).close()
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
@@ -111,15 +112,15 @@ class LocalProcess:
     def is_ending(self) -> bool:
         """Whether it ended or is ending: a connection breaks a moment before its process is gone."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            if self._program is not None:
-                self._program.wait(_ENDING_SECONDS)
+            if self._process is not None:
+                self._process.wait(_ENDING_SECONDS)
         return not self.alive
 
     def count(self, text: str) -> int | None:
         """Count the tokens of a text with the model's own tokenizer; None if that fails."""
         if not self.alive:
             return None
-        asked = _Connection(self.socket)
+        asked = _UnixConnection(self.socket)
         try:
             body = msgspec.json.encode({"content": text})
             headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
@@ -133,9 +134,9 @@ class LocalProcess:
         tokens = found.get("tokens") if isinstance(found, dict) else None
         return len(tokens) if isinstance(tokens, list) else None
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> subprocess.Popen[bytes]:
         """Start the process. It does not inherit our environment, which may hold keys."""
-        given = self._given
+        given = self._settings
         words = [given.file, str(given.threads), str(given.context), str(given.temperature), self.socket]
         try:
             program = subprocess.Popen(  # noqa: S603 - our own program, without a shell
@@ -148,28 +149,30 @@ class LocalProcess:
                 start_new_session=True,
             )
         except OSError as error:
-            raise self._failed("down", f"cannot be loaded: {error.strerror}") from None
+            raise self._failure("down", f"cannot be loaded: {error.strerror}") from None
         with contextlib.suppress(OSError):  # it ended already; reading its first message detects that
             cast(IO[bytes], program.stdin).write(f"{self._key}\n".encode())
             cast(IO[bytes], program.stdin).flush()
         return program
 
-    def _first_word(self, program: subprocess.Popen[bytes]) -> str:
+    def _read_status(self, program: subprocess.Popen[bytes]) -> str:
         said = cast(IO[bytes], program.stdout)
-        with self._reading:
+        with self._read_lock:
             if said.closed:
                 return ""
             waiting = select.poll()
             waiting.register(said, select.POLLIN | select.POLLHUP)
-            if waiting.poll(self._given.load_seconds * 1_000):
+            if waiting.poll(self._settings.load_seconds * 1_000):
                 return said.readline(100).decode("ascii", "replace").strip()
-        raise self._failed("slow", f"was not loaded within {self._given.load_seconds:g} seconds (its load_seconds)")
+        raise self._failure("slow", f"was not loaded within {self._settings.load_seconds:g} seconds (its load_seconds)")
 
-    def _failed(self, fault: Fault, words: str) -> ModelFailed:
+    def _failure(self, fault: ModelFault, words: str) -> ModelFailed:
         return ModelFailed(fault, f"The model {self.name} {words}.")
 
 
-def check(name: str, given: settings.Local, available: Callable[[], int | None] | None = None) -> None:
+def check_file(
+    name: str, given: settings.LocalModelSettings, available: Callable[[], int | None] | None = None
+) -> None:
     """Raise `ModelFailed` if it is clear in advance that a file cannot be loaded."""
     file = Path(given.file)
     if not given.file or not file.is_absolute():
@@ -190,7 +193,7 @@ def check(name: str, given: settings.Local, available: Callable[[], int | None] 
         raise ModelFailed(
             "unknown", f"The file of the model {name} is not a GGUF file: those begin with the letters GGUF."
         )
-    free = (available or memory_available)()
+    free = (available or available_memory)()
     if free is not None and size > free:
         raise ModelFailed(
             "down",
@@ -202,7 +205,7 @@ def check(name: str, given: settings.Local, available: Callable[[], int | None] 
 _MB = 1_048_576
 
 
-def memory_available() -> int | None:
+def available_memory() -> int | None:
     """Return the bytes of available memory; None if the system does not report them."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -211,7 +214,7 @@ def memory_available() -> int | None:
         return None
 
 
-class _Connection(http.client.HTTPConnection):
+class _UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
     def __init__(self, path: str) -> None:

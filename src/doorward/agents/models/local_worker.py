@@ -21,11 +21,11 @@ def main(words: list[str]) -> None:
     os.dup2(quiet, 1)  # output of the library must not mix with our own messages
     os.dup2(quiet, 2)
     key = sys.stdin.readline().strip()
-    threading.Thread(target=_until_left_alone, args=[os.path.dirname(socket)], daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=[os.path.dirname(socket)], daemon=True).start()
     try:
         library = importlib.import_module("xllamacpp")
     except (ImportError, OSError):
-        _tell(telling, "not_installed")
+        _send_status(telling, "not_installed")
         return
     given = library.CommonParams()
     given.model.path = file
@@ -44,21 +44,21 @@ def main(words: list[str]) -> None:
     try:
         server = library.Server(given)
     except (RuntimeError, ValueError, MemoryError, OSError):
-        _tell(telling, "failed")
+        _send_status(telling, "failed")
         return
-    _tell(telling, "ready")
+    _send_status(telling, "ready")
     threading.Event().wait()
     del server
 
 
-def _until_left_alone(folder: str) -> None:
+def _exit_with_parent(folder: str) -> None:
     """Remove the folder and exit when the parent process is gone, which closes the input."""
     sys.stdin.read()
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
-def _tell(to: int, word: str) -> None:
+def _send_status(to: int, word: str) -> None:
     os.write(to, f"{word}\n".encode())
 
 

@@ -7,24 +7,24 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from doorward.agents import data
-from doorward.command import Example
-from doorward.visible import storable, visible
+from doorward.agents import tool_results
+from doorward.core.command import Example
+from doorward.core.escape_invisible import escape_invisible, to_storable
 
-Fault = Literal["down", "slow", "rate_limited", "cut", "not_allowed", "bad_answer", "not_installed", "unknown"]
+ModelFault = Literal["down", "slow", "rate_limited", "cut", "not_allowed", "bad_answer", "not_installed", "unknown"]
 
 
 class ModelFailed(Exception):
     """The model gave no complete answer. The message is safe to show in a room: it holds no key and no address."""
 
-    def __init__(self, fault: Fault, message: str, retry_after: float | None = None) -> None:
+    def __init__(self, fault: ModelFault, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.fault = fault
         self.message = message
         self.retry_after = retry_after
 
 
-class Tool(msgspec.Struct, frozen=True):
+class ToolSpec(msgspec.Struct, frozen=True):
     """A command as models see it."""
 
     name: str
@@ -42,7 +42,7 @@ class Tool(msgspec.Struct, frozen=True):
     """Whether it needs approval."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class NativeCall(msgspec.Struct, frozen=True):
     """A native tool call; the arguments are the model's text, unparsed."""
 
     id: str
@@ -50,7 +50,7 @@ class Asked(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
+class ChatTurn(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a conversation: a message, a call or a result."""
 
     role: Literal["user", "assistant", "result"]
@@ -59,7 +59,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """A result begins with `command: status.`, followed by the output between data marks."""
     speaker: str = ""
     """The sender, for a user."""
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[NativeCall, ...] = ()
     """The native calls of an assistant."""
     answers: str = ""
     """The id of the call, for a result."""
@@ -69,19 +69,19 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the data marks in a user's text are Doorward's own, as in the card of another AI's call."""
 
     @property
-    def spoken(self) -> str:
+    def rendered_text(self) -> str:
         """The text as models read it: prefixed with the sender's name, further lines indented.
 
         Entries are shown one below the other, so no text may look like the start of another entry or like the output
         of a command.
         """
-        text = storable(self.text) if self.marked else data.harmless(storable(self.text))
+        text = to_storable(self.text) if self.marked else tool_results.escape_marks(to_storable(self.text))
         if not self.speaker or not text.strip():
             return text
-        return f"{visible(self.speaker, lines=False)}: " + "\n  ".join(text.splitlines())
+        return f"{escape_invisible(self.speaker, lines=False)}: " + "\n  ".join(text.splitlines())
 
 
-class Change(msgspec.Struct, frozen=True):
+class UndoableChange(msgspec.Struct, frozen=True):
     """An earlier change of the same conversation that can be undone."""
 
     execution: str
@@ -93,43 +93,43 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """The complete input of a model for one answer."""
 
     instructions: str
-    turns: tuple[Turn, ...]
-    tools: tuple[Tool, ...] = ()
+    turns: tuple[ChatTurn, ...]
+    tools: tuple[ToolSpec, ...] = ()
     most_tokens: int = 1_024
     """The longest answer, in tokens."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[UndoableChange, ...] = ()
     """The changes that `undo` can mean, newest first; for models that do not read the instructions."""
     folder: str | None = ""
     """The session's folder relative to the workspace, for the same models; None outside the workspace."""
 
 
-class Text(msgspec.Struct, frozen=True):
+class TextPiece(msgspec.Struct, frozen=True):
     """The next piece of an answer's text."""
 
     text: str
 
 
-class Spent(msgspec.Struct, frozen=True):
+class TokenUsage(msgspec.Struct, frozen=True):
     """The tokens of one answer, as the provider counted them."""
 
     input_tokens: int
     output_tokens: int
 
 
-class Lost(msgspec.Struct, frozen=True):
+class NoAction(msgspec.Struct, frozen=True):
     """The model does not act on the request, and its text says why."""
 
     understood: bool = False
     """True if the model understood the request but may not or will not act; False if it did not understand."""
 
 
-Piece = Text | Asked | Spent | Lost
+AnswerPiece = TextPiece | NativeCall | TokenUsage | NoAction
 
 
 class Model(Protocol):
     name: str
 
-    def answer(self, prompt: Prompt) -> AsyncIterator[Piece]:
+    def answer(self, prompt: Prompt) -> AsyncIterator[AnswerPiece]:
         """Stream the answer. Closing the iterator ends the request. Raises only `ModelFailed`."""
         ...
 
@@ -139,7 +139,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Loads(Protocol):
+class LoadableModel(Protocol):
     """A model that must be loaded before it answers, which takes a while, and that has a limited context."""
 
     context: int

@@ -10,100 +10,107 @@ from typing import Any, Protocol, cast
 
 import msgspec
 
-from doorward import settings
-from doorward.agents.models.counting import Counter, counted
-from doorward.agents.models.keys import key_of
-from doorward.agents.models.life import Life
-from doorward.agents.models.model import ModelFailed, Piece, Prompt, Spent
-from doorward.agents.models.provider import Provider
-from doorward.agents.models.rest import Rest, seconds
+from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TokenUsage
+from doorward.agents.models.provider import ModelProvider, load_key
+from doorward.agents.models.timing import Cooldown, IdleTimeout, format_seconds
+from doorward.agents.models.token_counter import TokenCounter, count_tokens
+from doorward.config import settings
 
-_LINE = "doorward.agents.models.line"
-_WIRES = {"openai": "doorward.agents.models.openai_wire", "anthropic": "doorward.agents.models.anthropic_wire"}
+_STREAM_MODULE = "doorward.agents.models.provider_stream"
+_API_MODULES = {"openai": "doorward.agents.models.openai_api", "anthropic": "doorward.agents.models.anthropic_api"}
 _MARGINS = {"openai": 1.0, "anthropic": 1.4}
 """The initial factor on the count of OpenAI's tokenizer, until the provider reports its own counts."""
 
 
-class _Line(Protocol):
+class _StreamModule(Protocol):
     """The provider stream module, which is imported only when a model is first asked."""
 
-    def pieces(
+    def stream_answer(
         self,
-        provider: Provider,
+        provider: ModelProvider,
         model: str,
         key: str,
-        limits: settings.Models,
+        limits: settings.ModelSettings,
         prompt: Prompt,
         connect: Any,
         socket: str | None = None,
         heard: Callable[[], None] | None = None,
-    ) -> AsyncGenerator[Piece | None, None]: ...
+    ) -> AsyncGenerator[AnswerPiece | None, None]: ...
 
 
 class RemoteModel:
     """One model of one provider."""
 
     def __init__(
-        self, provider: Provider, model: str, limits: settings.Models, environment: Mapping[str, str], rest: Rest
+        self,
+        provider: ModelProvider,
+        model: str,
+        limits: settings.ModelSettings,
+        environment: Mapping[str, str],
+        rest: Cooldown,
     ) -> None:
-        self.rest = rest
+        self.cooldown = rest
         self.name = f"{provider.name}:{model}"
         self._provider = provider
         self._model = model
         self._limits = limits
         self._environment = environment
-        self._counter = Counter(_MARGINS[provider.settings.kind])
+        self._counter = TokenCounter(_MARGINS[provider.settings.kind])
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_remote(self) -> bool:
         """Whether requests leave this machine."""
-        return self._provider.is_elsewhere
+        return self._provider.is_remote
 
     def count(self, text: str) -> int:
         return self._counter.count(text)
 
-    async def answer(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
+    async def answer(self, prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
         """Ask once, without retries. A rate-limited model is not asked again until its cooldown is over."""
-        self._check_rest()
-        key = key_of(self._provider, self._environment)
+        self._check_cooldown()
+        key = load_key(self._provider, self._environment)
         self._provider.address(with_key=bool(key))
         try:
-            async with contextlib.aclosing(self._asked(prompt, key)) as pieces:
+            async with contextlib.aclosing(self._stream(prompt, key)) as pieces:
                 async for piece in pieces:
-                    if isinstance(piece, Spent):
-                        self._counter.learn(await asyncio.to_thread(_counted, prompt), piece.input_tokens)
+                    if isinstance(piece, TokenUsage):
+                        self._counter.learn(await asyncio.to_thread(_count_prompt, prompt), piece.input_tokens)
                     yield piece
         except ModelFailed as error:
             if error.fault == "rate_limited" and error.retry_after:
-                self.rest.take(error.retry_after)
+                self.cooldown.start(error.retry_after)
             raise
 
-    async def _asked(self, prompt: Prompt, key: str, socket: str | None = None) -> AsyncGenerator[Piece, None]:
-        line, connect = await self._libraries()
-        life = Life()
-        answer = line.pieces(self._provider, self._model, key, self._limits, prompt, connect, socket, life.heard)
+    async def _stream(self, prompt: Prompt, key: str, socket: str | None = None) -> AsyncGenerator[AnswerPiece, None]:
+        line, connect = await self._import_libraries()
+        life = IdleTimeout()
+        answer = line.stream_answer(
+            self._provider, self._model, key, self._limits, prompt, connect, socket, life.extend
+        )
         async with contextlib.aclosing(answer):
-            async for piece in self._in_time(answer, life):
+            async for piece in self._with_timeouts(answer, life):
                 yield piece
 
-    async def _in_time(self, answer: AsyncGenerator[Piece | None, None], life: Life) -> AsyncGenerator[Piece, None]:
+    async def _with_timeouts(
+        self, answer: AsyncGenerator[AnswerPiece | None, None], life: IdleTimeout
+    ) -> AsyncGenerator[AnswerPiece, None]:
         patience, now = self._provider.settings, asyncio.get_running_loop().time
         end, wait, begun = now() + patience.answer_seconds, patience.first_seconds, False
         while True:
             if now() >= end:
-                raise self._too_slow(begun, late=True)
+                raise self._timeout_failure(begun, late=True)
             try:
-                async with life.within(wait, end):
+                async with life.start(wait, end):
                     piece = await anext(answer)
             except StopAsyncIteration:
                 return
             except TimeoutError:
-                raise self._too_slow(begun, late=now() >= end) from None
+                raise self._timeout_failure(begun, late=now() >= end) from None
             begun, wait = True, patience.piece_seconds
             if piece is not None:
                 yield piece
 
-    def _too_slow(self, begun: bool, *, late: bool) -> ModelFailed:
+    def _timeout_failure(self, begun: bool, *, late: bool) -> ModelFailed:
         """Return the failure for a timeout, naming the setting."""
         patience = self._provider.settings
         if late:
@@ -113,32 +120,32 @@ class RemoteModel:
             field = "piece_seconds"
         else:
             words, field = f"did not begin to answer within {patience.first_seconds:g} seconds", "first_seconds"
-        return ModelFailed("slow", f"{self._called} {words} (the setting {self._table}.{field}).")
+        return ModelFailed("slow", f"{self._display_name} {words} (the setting {self._settings_table}.{field}).")
 
     @property
-    def _called(self) -> str:
+    def _display_name(self) -> str:
         return f"The provider of {self.name}"
 
     @property
-    def _table(self) -> str:
+    def _settings_table(self) -> str:
         """The table of its settings."""
         return f"models.providers.{self._provider.name}"
 
-    def _check_rest(self) -> None:
-        left = self.rest.left
+    def _check_cooldown(self) -> None:
+        left = self.cooldown.seconds_left
         if left > 0:
             raise ModelFailed(
                 "rate_limited",
-                f"The provider of {self.name} is rate limiting requests; try again in {seconds(left)}.",
+                f"The provider of {self.name} is rate limiting requests; try again in {format_seconds(left)}.",
                 left,
             )
 
-    async def _libraries(self) -> tuple[_Line, Any]:
+    async def _import_libraries(self) -> tuple[_StreamModule, Any]:
         """Import the libraries in a thread, because the first import takes seconds."""
 
-        def load() -> tuple[_Line, Any]:
-            line = cast(_Line, importlib.import_module(_LINE))
-            return line, importlib.import_module(_WIRES[self._provider.settings.kind]).connect
+        def load() -> tuple[_StreamModule, Any]:
+            line = cast(_StreamModule, importlib.import_module(_STREAM_MODULE))
+            return line, importlib.import_module(_API_MODULES[self._provider.settings.kind]).connect
 
         try:
             return await asyncio.to_thread(load)
@@ -150,10 +157,10 @@ class RemoteModel:
             ) from None
 
 
-def _counted(prompt: Prompt) -> int:
+def _count_prompt(prompt: Prompt) -> int:
     """Count the tokens of a whole prompt with the tokenizer."""
     parts = [prompt.instructions]
     for turn in prompt.turns:
         parts += [turn.speaker, turn.text, *(f"{call.name} {call.arguments}" for call in turn.calls)]
     parts += [f"{tool.name} {tool.description} {msgspec.json.encode(tool.schema).decode()}" for tool in prompt.tools]
-    return sum(map(counted, parts))
+    return sum(map(count_tokens, parts))

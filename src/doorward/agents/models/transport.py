@@ -14,19 +14,19 @@ import httpx2
 
 from doorward import __version__
 
-STAND_IN = "doorward-key-goes-here"
+KEY_PLACEHOLDER = "doorward-key-goes-here"
 """The placeholder that the libraries get as the key."""
-_FORWARDED = frozenset(
+_ALLOWED_HEADERS = frozenset(
     {"host", "content-length", "transfer-encoding", "content-type", "accept", "anthropic-version", "anthropic-beta"}
 )
-_ACCOUNT = frozenset({"openai-organization", "openai-project"})
+_ACCOUNT_HEADERS = frozenset({"openai-organization", "openai-project"})
 """The OpenAI account, which the library reads from the environment. It is sent to OpenAI only."""
-_CREDENTIALS = frozenset({"authorization", "x-api-key"})
-_LARGEST_PROBLEM = 65_536
-_EVENTS = "text/event-stream"
+_KEY_HEADERS = frozenset({"authorization", "x-api-key"})
+_MAX_ERROR_BODY = 65_536
+_EVENT_STREAM = "text/event-stream"
 
 
-class Unfit(httpx2.TransportError):
+class ResponseRejected(httpx2.TransportError):
     """A rejected response. The message completes the sentence "The provider …"."""
 
     def __init__(self, fault: Literal["bad_answer", "not_allowed"], message: str) -> None:
@@ -34,7 +34,7 @@ class Unfit(httpx2.TransportError):
         self.fault = fault
 
 
-class Guarded(httpx2.AsyncBaseTransport):
+class GuardedTransport(httpx2.AsyncBaseTransport):
     """Sends the requests of one answer to one provider."""
 
     def __init__(
@@ -61,20 +61,22 @@ class Guarded(httpx2.AsyncBaseTransport):
             self._url.host,
             self._url.port,
         ):
-            raise Unfit("not_allowed", "was not asked, because the request would have gone to another address")
+            raise ResponseRejected(
+                "not_allowed", "was not asked, because the request would have gone to another address"
+            )
         request.headers = self._headers(request.headers)
         response = await self._inner.handle_async_request(request)
         try:
             self._check(response)
-        except Unfit:
+        except ResponseRejected:
             await response.aclose()
             raise
         stream = cast(httpx2.AsyncByteStream, response.stream)
-        most = self._most if response.status_code == 200 else _LARGEST_PROBLEM
+        most = self._most if response.status_code == 200 else _MAX_ERROR_BODY
         return httpx2.Response(
             response.status_code,
             headers=response.headers,
-            stream=_Measured(stream, most, fails=response.status_code == 200, heard=self._heard),
+            stream=_LimitedBody(stream, most, fails=response.status_code == 200, heard=self._heard),
             extensions=response.extensions,
         )
 
@@ -82,28 +84,32 @@ class Guarded(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     def _headers(self, given: httpx2.Headers) -> httpx2.Headers:
-        kept = {name: value for name, value in given.items() if name in _FORWARDED}
+        kept = {name: value for name, value in given.items() if name in _ALLOWED_HEADERS}
         if self._with_account:
-            kept |= {name: value for name, value in given.items() if name in _ACCOUNT}
+            kept |= {name: value for name, value in given.items() if name in _ACCOUNT_HEADERS}
         if self._key:
-            for name in _CREDENTIALS & set(given):
-                if STAND_IN in given[name]:
-                    kept[name] = given[name].replace(STAND_IN, self._key)
+            for name in _KEY_HEADERS & set(given):
+                if KEY_PLACEHOLDER in given[name]:
+                    kept[name] = given[name].replace(KEY_PLACEHOLDER, self._key)
         kept |= {"user-agent": f"doorward/{__version__}", "accept-encoding": "identity", "connection": "close"}
         return httpx2.Headers(kept)
 
     @staticmethod
     def _check(response: httpx2.Response) -> None:
         if 300 <= response.status_code < 400:
-            raise Unfit("not_allowed", "answers with a redirect, which is never followed. Correct its base_url")
+            raise ResponseRejected(
+                "not_allowed", "answers with a redirect, which is never followed. Correct its base_url"
+            )
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-            raise Unfit("bad_answer", "compresses its answer although it was asked not to")
+            raise ResponseRejected("bad_answer", "compresses its answer although it was asked not to")
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if response.status_code == 200 and kind != _EVENTS:
-            raise Unfit("bad_answer", f"answers with {_type(kind)} instead of a stream of events")
+        if response.status_code == 200 and kind != _EVENT_STREAM:
+            raise ResponseRejected(
+                "bad_answer", f"answers with {_clean_media_type(kind)} instead of a stream of events"
+            )
 
 
-class _Measured(httpx2.AsyncByteStream):
+class _LimitedBody(httpx2.AsyncByteStream):
     """A size-limited response body. A longer one fails or, for an error response, is cut."""
 
     def __init__(
@@ -121,7 +127,7 @@ class _Measured(httpx2.AsyncByteStream):
             if len(piece) > self._left:
                 yield piece[: self._left]
                 if self._fails:
-                    raise Unfit("bad_answer", "sends more bytes than the limit for one answer")
+                    raise ResponseRejected("bad_answer", "sends more bytes than the limit for one answer")
                 return
             self._left -= len(piece)
             yield piece
@@ -130,7 +136,7 @@ class _Measured(httpx2.AsyncByteStream):
         await self._inner.aclose()
 
 
-def _type(kind: str) -> str:
+def _clean_media_type(kind: str) -> str:
     """Return a media type for a message, with unexpected characters removed."""
     plain = "".join(letter for letter in kind if letter.isalnum() or letter in "/.+-")[:60]
     return plain or "no content type"

@@ -17,9 +17,9 @@ def account(peer: Address, ours: Address, tables: tuple[Path, ...] = TABLES) -> 
 
     A socket that its process has closed counts as unknown, because the kernel shows it as root's.
     """
-    wanted = (_plain(peer), _plain(ours))
+    wanted = (_normalize(peer), _normalize(ours))
     for fields in _entries(tables):
-        if fields[_INODE] != "0" and (_read(fields[_LOCAL]), _read(fields[_REMOTE])) == wanted:
+        if fields[_INODE] != "0" and (_parse_address(fields[_LOCAL]), _parse_address(fields[_REMOTE])) == wanted:
             return int(fields[_ACCOUNT])
     return None
 
@@ -33,14 +33,14 @@ def _entries(tables: tuple[Path, ...]) -> Iterator[list[str]]:
         yield from (fields for fields in map(str.split, lines) if len(fields) > _INODE)
 
 
-def _plain(address: Address) -> tuple[str, int]:
+def _normalize(address: Address) -> tuple[str, int]:
     host = ipaddress.ip_address(address[0].partition("%")[0])
     mapped = getattr(host, "ipv4_mapped", None)
     return str(mapped or host), address[1]
 
 
-def _read(text: str) -> tuple[str, int]:
+def _parse_address(text: str) -> tuple[str, int]:
     """Parse an address of the table: 32-bit words in the machine's byte order, and the port."""
     host, _, port = text.partition(":")
     words = [int(host[n : n + 8], 16).to_bytes(4, sys.byteorder) for n in range(0, len(host), 8)]
-    return _plain((str(ipaddress.ip_address(b"".join(words))), int(port, 16)))
+    return _normalize((str(ipaddress.ip_address(b"".join(words))), int(port, 16)))

@@ -6,20 +6,20 @@ from typing import Any
 
 import msgspec
 
-from doorward.command import Blocks
+from doorward.core.command import Blocks
+from doorward.core.model import Outcome
 from doorward.doors.line import frames
 from doorward.doors.line.frames import Id
 from doorward.gate import result_text
-from doorward.model import Outcome
 
-LONGEST_SUMMARY = 500
+MAX_SUMMARY = 500
 _LARGEST_DATA = 1_000_000
 """A result larger than this many bytes is sent as text only."""
 _encode = msgspec.json.Encoder().encode
 _MARK = "\n[… {} characters left out …]\n"
 
 
-class Style:
+class ResultStyle:
     """Output options of one call."""
 
     __slots__ = ("most", "summaries")
@@ -30,14 +30,16 @@ class Style:
         self.summaries = summaries
 
 
-def answer(id: Id, tool: str, outcome: Outcome, style: Style) -> bytes:
+def encode_answer(id: Id, tool: str, outcome: Outcome, style: ResultStyle) -> bytes:
     """The line that ends a call: a response when it is done, an error when it is refused, failed or waiting."""
     if outcome.status == "done":
-        return frames.response(id, {"tool": tool, **_shown(outcome, style), "execution_id": outcome.call})
-    return frames.error(id, refusal(tool, outcome, style))
+        return frames.encode_response(
+            id, {"tool": tool, **_result_fields(outcome, style), "execution_id": outcome.call}
+        )
+    return frames.encode_error(id, error_body(tool, outcome, style))
 
 
-def refusal(tool: str, outcome: Outcome, style: Style) -> dict[str, Any]:
+def error_body(tool: str, outcome: Outcome, style: ResultStyle) -> dict[str, Any]:
     """The error body of a call that is refused, failed or waiting."""
     body: dict[str, Any] = {
         "code": outcome.code,
@@ -62,29 +64,29 @@ def refusal(tool: str, outcome: Outcome, style: Style) -> dict[str, Any]:
         )
         body["expires_at"] = outcome.result["expiresAt"]
     elif result_text.is_program_result(outcome.result):
-        body |= _program(outcome.result, outcome.call, style)
+        body |= _program_fields(outcome.result, outcome.call, style)
     elif type(outcome.result) is Blocks:
         words = result_text.render_blocks(outcome.result)
-        body["output"] = summary(words) if style.summaries else words[: style.most]
+        body["output"] = summarize(words) if style.summaries else words[: style.most]
         if len(words) > len(body["output"]):
             body["output_characters"] = len(words)
     return body
 
 
-def summary(text: str) -> str:
+def summarize(text: str) -> str:
     """At most 500 characters: the whole text, or its beginning and end with the omitted characters counted."""
-    if len(text) <= LONGEST_SUMMARY:
+    if len(text) <= MAX_SUMMARY:
         return text
-    room = LONGEST_SUMMARY - len(_MARK.format(len(text)))
+    room = MAX_SUMMARY - len(_MARK.format(len(text)))
     head = room * 2 // 3
     tail = room - head
     return f"{text[:head]}{_MARK.format(len(text) - room)}{text[-tail:]}"
 
 
-def _shown(outcome: Outcome, style: Style) -> dict[str, Any]:
+def _result_fields(outcome: Outcome, style: ResultStyle) -> dict[str, Any]:
     if result_text.is_program_result(outcome.result):
-        return _program(outcome.result, outcome.call, style)
-    shown: dict[str, Any] = {"output": summary(outcome.text) if style.summaries else outcome.text}
+        return _program_fields(outcome.result, outcome.call, style)
+    shown: dict[str, Any] = {"output": summarize(outcome.text) if style.summaries else outcome.text}
     if outcome.truncated:
         shown["output_characters"] = outcome.truncated
     elif not style.summaries:
@@ -95,17 +97,17 @@ def _shown(outcome: Outcome, style: Style) -> dict[str, Any]:
     return shown
 
 
-def _program(result: dict[str, Any], call: str, style: Style) -> dict[str, Any]:
+def _program_fields(result: dict[str, Any], call: str, style: ResultStyle) -> dict[str, Any]:
     """A program's output without its final line break, and its exit."""
     stdout, stderr = result["stdout"], result.get("stderr", "")
     shown: dict[str, Any] = {}
     if style.summaries:
-        shown["output"] = shown["stdout_summary"] = summary(stdout.removesuffix("\n"))
-        shown["stderr_summary"] = summary(stderr.removesuffix("\n"))
+        shown["output"] = shown["stdout_summary"] = summarize(stdout.removesuffix("\n"))
+        shown["stderr_summary"] = summarize(stderr.removesuffix("\n"))
     else:
-        shown["output"] = _cut(stdout, "stdout", call, style.most)
+        shown["output"] = _truncate(stdout, "stdout", call, style.most)
         if stderr:
-            shown["stderr"] = _cut(stderr, "stderr", call, style.most)
+            shown["stderr"] = _truncate(stderr, "stderr", call, style.most)
     shown["exit_code"] = result["exitCode"]
     shown["seconds"] = result.get("seconds", 0.0)
     if any((result.get("changes") or {}).values()):
@@ -118,7 +120,7 @@ def _program(result: dict[str, Any], call: str, style: Style) -> dict[str, Any]:
     return shown
 
 
-def _cut(text: str, stream: str, call: str, most: int) -> str:
+def _truncate(text: str, stream: str, call: str, most: int) -> str:
     """Truncate a text. The rest is kept for a while, and the text says how to read it."""
     if len(text) <= most:
         return text.removesuffix("\n")

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from doorward.command import Command
-from doorward.errors import UnknownCommand
-from doorward.names import camel
-from doorward.registry import Registry
+from doorward.core.command import Command
+from doorward.core.errors import UnknownCommand
+from doorward.core.names import to_camel
+from doorward.core.registry import Registry
 
 POPULAR = frozenset(
     {"bash", "data/list", "data/query", "file/edit", "file/list", "file/read", "file/search", "file/write"}
@@ -25,50 +25,50 @@ POPULAR = frozenset(
 """Commands that the tool list marks as popular."""
 
 _PROGRAMS = "shell/"
-_MOST_LISTS = 16
+_MAX_LISTS = 16
 _FILES = ("paths", "path", "files", "file")
 """Interchangeable names of a file parameter."""
 
 
-class Tools:
+class LineTools:
     """Tool lists, encoded once for each set of commands, and the lookup of a command by its tool name."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._lists: OrderedDict[tuple[Command, ...], bytes] = OrderedDict()
 
-    def listed(self, offered: list[Command]) -> msgspec.Raw:
+    def encode_list(self, offered: list[Command]) -> msgspec.Raw:
         """The tools for these commands as JSON. A changed catalogue or recipe gives another set, and a new list."""
         key = tuple(offered)
         text = self._lists.get(key)
         if text is None:
-            text = msgspec.json.encode({"tools": [self._described(command) for command in offered]})
+            text = msgspec.json.encode({"tools": [self._describe(command) for command in offered]})
             self._lists[key] = text
-            if len(self._lists) > _MOST_LISTS:
+            if len(self._lists) > _MAX_LISTS:
                 self._lists.popitem(last=False)
         else:
             self._lists.move_to_end(key)
         return msgspec.Raw(text)
 
-    def name(self, command: Command) -> str:
+    def tool_name(self, command: Command) -> str:
         """The bare name (`ls`) if it resolves to this command, else the function-calling name (`data_list`)."""
         bare = command.name.removeprefix(_PROGRAMS)
-        if bare != command.name and self.find(bare) is command:
+        if bare != command.name and self.find_command(bare) is command:
             return bare
         return command.wire
 
-    def find(self, name: str) -> Command | None:
+    def find_command(self, name: str) -> Command | None:
         """The command with this name, or None. The gate reports unknown commands."""
         try:
             return self._registry.resolve(name, ())
         except UnknownCommand:
             return None
 
-    def _described(self, command: Command) -> dict[str, Any]:
+    def _describe(self, command: Command) -> dict[str, Any]:
         facts = command.facts
-        related = [self.name(self._registry[name]) for name in facts.related]
+        related = [self.tool_name(self._registry[name]) for name in facts.related]
         return {
-            "name": self.name(command),
+            "name": self.tool_name(command),
             "description": command.description or command.summary,
             "inputSchema": {key: value for key, value in command.schema.items() if key != "$schema"},
             "metadata": {
@@ -83,32 +83,32 @@ class Tools:
         }
 
 
-def arguments(command: Command, given: Mapping[str, Any]) -> dict[str, Any]:
+def translate_arguments(command: Command, given: Mapping[str, Any]) -> dict[str, Any]:
     """Translate arguments to the command's own parameter names. The gate refuses those that stay unknown."""
     properties = command.schema["properties"]
     found: dict[str, Any] = {}
     for key, value in given.items():
-        name = _meant(command, properties, key, value)
+        name = _parameter_name(command, properties, key, value)
         if name in found or (name != key and name in given):
             name = key
-        found[name] = [value] if _is_one_of_many(properties.get(name), value) else value
+        found[name] = [value] if _needs_list(properties.get(name), value) else value
     return found
 
 
-def _meant(command: Command, properties: Mapping[str, Any], key: str, value: Any) -> str:
+def _parameter_name(command: Command, properties: Mapping[str, Any], key: str, value: Any) -> str:
     """`include_history` is includeHistory, `path` may be paths or files, and `execution_id` is execution."""
     if key in properties:
-        return "paths" if command.name == "shell/find" and key == "path" and _is_a_place(value) else key
-    others = [camel(key), f"{camel(key)}s", camel(key.removesuffix("_id"))]
+        return "paths" if command.name == "shell/find" and key == "path" and _is_folder(value) else key
+    others = [to_camel(key), f"{to_camel(key)}s", to_camel(key.removesuffix("_id"))]
     if key in _FILES:
         others += _FILES
     return next((other for other in others if other in properties), key)
 
 
-def _is_a_place(value: Any) -> bool:
+def _is_folder(value: Any) -> bool:
     """Whether `path` of `find` is a folder to search rather than a pattern, which has wildcards."""
     return isinstance(value, str) and not any(sign in value for sign in "*?[")
 
 
-def _is_one_of_many(spec: Mapping[str, Any] | None, value: Any) -> bool:
+def _needs_list(spec: Mapping[str, Any] | None, value: Any) -> bool:
     return spec is not None and spec.get("type") == "array" and not isinstance(value, list | dict) and value is not None

@@ -9,15 +9,15 @@ from urllib.parse import quote
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from doorward.errors import NotAuthenticated
-from doorward.model import Credential
-from doorward.settings import Mcp
+from doorward.config.settings import McpSettings
+from doorward.core.errors import NotAuthenticated
+from doorward.core.model import Credential
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _encode = msgspec.json.Encoder().encode
 
 
-def bearer(headers: Mapping[bytes, bytes]) -> Credential:
+def read_bearer(headers: Mapping[bytes, bytes]) -> Credential:
     """The credential in the Authorization header. A token in the URL or the body does not count."""
     header = headers.get(b"authorization")
     if header is None:
@@ -30,7 +30,7 @@ def bearer(headers: Mapping[bytes, bytes]) -> Credential:
     return Credential(token=token.strip())
 
 
-def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp) -> str:
+def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: McpSettings) -> str:
     """The base URL that the client used. The guard has already checked the Host header."""
     if settings.public_url:
         return settings.public_url.rstrip("/")
@@ -38,28 +38,28 @@ def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp) -> str
     return f"{scope.get('scheme', 'http')}://{host}"
 
 
-def challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: Mcp, path: str) -> bytes:
+def build_challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: McpSettings, path: str) -> bytes:
     """The WWW-Authenticate header of a refusal: where the client learns how to authenticate.
 
     A client can put anything into a path, and the path arrives decoded, so it is encoded again for the header.
     """
-    where = f'Bearer resource_metadata="{base_url(scope, headers, settings)}{WELL_KNOWN}{_quoted(path)}"'
+    where = f'Bearer resource_metadata="{base_url(scope, headers, settings)}{WELL_KNOWN}{_quote_path(path)}"'
     if b"authorization" in headers:
         where += ', error="invalid_token", error_description="The token is not valid here."'
     return where.encode("latin-1")
 
 
-class Metadata:
+class ProtectedResourceMetadata:
     """The public RFC 9728 document that says how an MCP endpoint is protected."""
 
-    def __init__(self, settings: Mcp) -> None:
+    def __init__(self, settings: McpSettings) -> None:
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
         path = scope["path"].removeprefix(WELL_KNOWN) or "/mcp"
         about: dict[str, Any] = {
-            "resource": base_url(scope, headers, self._settings) + _quoted(path),
+            "resource": base_url(scope, headers, self._settings) + _quote_path(path),
             "resource_name": "Doorward",
             "bearer_methods_supported": ["header"],
         }
@@ -80,5 +80,5 @@ class Metadata:
         await send({"type": "http.response.body", "body": body})
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     return quote(path, errors="replace")

@@ -6,23 +6,22 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-from doorward.backends.context import Services
+from doorward.commands.context import Services
+from doorward.core.errors import DoorwardError, NotAuthenticated
+from doorward.core.ids import new_id
+from doorward.core.model import Credential
+from doorward.core.wire import frames, meta
+from doorward.core.wire.codes import INVALID_PARAMS, INVALID_REQUEST, STATELESS, SUPPORTED
+from doorward.core.wire.frames import WireError, WireNotification, WireRequest, WireResponse
+from doorward.core.wire.meta import RequestMeta
 from doorward.doors.mcp import results
-from doorward.doors.mcp.ask import Ask, Channel
-from doorward.doors.mcp.engine import Engine
+from doorward.doors.mcp.dispatcher import McpDispatcher
 from doorward.doors.mcp.extras import Extras
-from doorward.doors.mcp.outbox import Outbox
-from doorward.doors.mcp.peer import MOST_RUNNING, Listing, Peer, Send, Transport
-from doorward.doors.mcp.subscriptions import warning
-from doorward.doors.mcp.versions import Era, not_spoken
-from doorward.errors import DoorwardError, NotAuthenticated
+from doorward.doors.mcp.peer import MAX_RUNNING, Outbox, Peer, Send, ToolListing, Transport
+from doorward.doors.mcp.request import McpRequest, RequestChannel
+from doorward.doors.mcp.subscriptions import warning_frame
+from doorward.doors.mcp.versions import Era, unsupported_version
 from doorward.gate.gate import Gate
-from doorward.ids import new_id
-from doorward.model import Credential
-from doorward.wire import frames, meta
-from doorward.wire.codes import INVALID_PARAMS, INVALID_REQUEST, STATELESS, SUPPORTED
-from doorward.wire.frames import Notification, Request, Response, WireError
-from doorward.wire.meta import Meta
 
 __all__ = ["McpDoor", "Peer", "Send"]
 
@@ -33,16 +32,16 @@ class McpDoor:
     def __init__(self, gate: Gate, services: Services, extras: Extras | None = None) -> None:
         self.gate = gate
         self.services = services
-        self.engine = Engine(gate, services, extras or Extras())
+        self.dispatcher = McpDispatcher(gate, services, extras or Extras())
 
-    def peer(
+    def make_peer(
         self,
         credential: Credential,
         room: str,
         person: Credential | None,
         send: Send,
         transport: Transport,
-        tools: Listing | None = None,
+        tools: ToolListing | None = None,
     ) -> Peer:
         """A client on a transport that has connections.
 
@@ -54,27 +53,27 @@ class McpDoor:
     async def receive(self, peer: Peer, text: bytes) -> None:
         """Take one frame. The work continues in the background; answers go through the peer's `send`."""
         try:
-            frame = frames.read(text, self.services.settings.mcp.largest_message)
+            frame = frames.parse_frame(text, self.services.settings.mcp.largest_message)
         except WireError as error:
             await peer.send(error.frame())
             return
-        if isinstance(frame, Response):
-            peer.answered(frame)
-        elif isinstance(frame, Notification):
-            self.notified(peer, frame)
-        elif len(peer.tasks) >= MOST_RUNNING:
-            busy = WireError(INVALID_REQUEST, f"{MOST_RUNNING} requests are already running. Wait for one to end.")
+        if isinstance(frame, WireResponse):
+            peer.handle_response(frame)
+        elif isinstance(frame, WireNotification):
+            self.handle_notification(peer, frame)
+        elif len(peer.tasks) >= MAX_RUNNING:
+            busy = WireError(INVALID_REQUEST, f"{MAX_RUNNING} requests are already running. Wait for one to end.")
             await peer.send(busy.frame(frame.id))
         else:
             self._start(peer, self._respond(peer, frame))
 
-    def leave(self, peer: Peer) -> None:
+    def forget(self, peer: Peer) -> None:
         """Forget a client that has nothing running."""
-        self.engine.subscriptions.leave(peer)
+        self.dispatcher.subscriptions.remove_session(peer)
 
     async def close(self, peer: Peer) -> None:
         """Cancel everything that runs for a disconnected client, and wait until its records are stored."""
-        self.leave(peer)
+        self.forget(peer)
         tasks = [*peer.tasks, peer.telling] if peer.telling is not None else [*peer.tasks]
         for request in list(peer.running):
             peer.cancel(request)
@@ -82,7 +81,7 @@ class McpDoor:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def notified(self, peer: Peer, notification: Notification) -> None:
+    def handle_notification(self, peer: Peer, notification: WireNotification) -> None:
         """Handle a notification of a client. Unknown notifications are ignored."""
         if notification.method == "notifications/cancelled":
             peer.cancel(notification.params.get("requestId"))
@@ -92,13 +91,13 @@ class McpDoor:
 
         Stdio clients stay: their relays reconnect them to the next server process.
         """
-        self.engine.subscriptions.close()
+        self.dispatcher.subscriptions.close()
 
     def announce(self, kind: str) -> None:
         """Tell clients that the list of `tools`, `prompts` or `resources` changed, when extras change it."""
-        self.engine.subscriptions.announce(kind)
+        self.dispatcher.subscriptions.announce(kind)
 
-    def era(self, peer: Peer, request: Request, said: Meta) -> Era:
+    def detect_era(self, peer: Peer, request: WireRequest, said: RequestMeta) -> Era:
         """The protocol era of a request, on a transport without headers."""
         if said.version is not None or (not peer.version and request.method == "server/discover"):
             self.check_meta(request, said)
@@ -112,17 +111,23 @@ class McpDoor:
         )
 
     @staticmethod
-    def check_meta(request: Request, said: Meta) -> None:
+    def check_meta(request: WireRequest, said: RequestMeta) -> None:
         """Refuse a stateless request that lacks a required field of `_meta`."""
         if said.version is None:
             raise WireError(INVALID_PARAMS, f"{request.method}: {meta.VERSION!r} is missing in `_meta`.")
         if said.version != STATELESS:
-            raise not_spoken(said.version)
+            raise unsupported_version(said.version)
         if said.capabilities is None:
             raise WireError(INVALID_PARAMS, f"{request.method}: {meta.CAPABILITIES!r} is missing in `_meta`.")
 
     async def answer(
-        self, peer: Peer, era: Era, request: Request, said: Meta, channel: Channel, task: asyncio.Task[Any]
+        self,
+        peer: Peer,
+        era: Era,
+        request: WireRequest,
+        said: RequestMeta,
+        channel: RequestChannel,
+        task: asyncio.Task[Any],
     ) -> bytes | None:
         """The frame that answers a request; None if the client cancelled it by its id and expects no answer.
 
@@ -132,8 +137,8 @@ class McpDoor:
             raise WireError(INVALID_REQUEST, f"A request with the id {request.id!r} is already running.")
         peer.running[request.id] = task
         try:
-            ask = Ask(self.gate, peer, era, request.id, request.method, request.params, said, channel)
-            frame = frames.answer(request.id, await self.engine.answer(ask))
+            ask = McpRequest(self.gate, peer, era, request.id, request.method, request.params, said, channel)
+            frame = frames.answer(request.id, await self.dispatcher.dispatch(ask))
         except asyncio.CancelledError:
             if request.id not in peer.stopping:
                 raise
@@ -149,11 +154,11 @@ class McpDoor:
             del peer.running[request.id]
             peer.stopping.discard(request.id)
 
-    async def _respond(self, peer: Peer, request: Request) -> None:
+    async def _respond(self, peer: Peer, request: WireRequest) -> None:
         try:
-            said = meta.read(request.method, request.params)
-            era = self.era(peer, request, said)
-            frame = await self.answer(peer, era, request, said, _Direct(peer), current_task())
+            said = meta.parse_meta(request.method, request.params)
+            era = self.detect_era(peer, request, said)
+            frame = await self.answer(peer, era, request, said, _PeerChannel(peer), current_task())
         except WireError as error:
             frame = error.frame(request.id)
         except DoorwardError as error:
@@ -161,16 +166,16 @@ class McpDoor:
         if frame is not None:
             await peer.send(frame)
         if peer.outbox is not None and peer.telling is None:
-            peer.telling = asyncio.create_task(self.tell(peer, peer.outbox, peer.send))
+            peer.telling = asyncio.create_task(self.send_notifications(peer, peer.outbox, peer.send))
 
-    async def tell(self, peer: Peer, outbox: Outbox, send: Send) -> None:
+    async def send_notifications(self, peer: Peer, outbox: Outbox, send: Send) -> None:
         """Send a session its notifications as they come, and a last warning once its credential is no longer valid."""
         try:
-            while (news := await self.engine.subscriptions.news(outbox)) is not None:
+            while (news := await self.dispatcher.subscriptions.next_frames(outbox)) is not None:
                 for frame in news:
                     await send(frame)
         except NotAuthenticated as error:
-            word = warning(peer.level or "info", f"No more notifications: {error.message}")
+            word = warning_frame(peer.level or "info", f"No more notifications: {error.message}")
             if word is not None:
                 await send(word)
 
@@ -188,7 +193,7 @@ def current_task(loop: asyncio.AbstractEventLoop | None = None) -> asyncio.Task[
     return task
 
 
-class _Direct:
+class _PeerChannel:
     """The channel of a transport that carries everything on one connection."""
 
     open = True

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from doorward.doors.mcp.ask import Ask
-from doorward.wire.shapes import (
-    Contents,
-    InputRequired,
+from doorward.core.wire.types import (
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
     Prompt,
-    PromptResult,
     Resource,
+    ResourceContents,
     ResourceTemplate,
     Tool,
-    ToolResult,
 )
+from doorward.doors.mcp.request import McpRequest
 
 
 class Extras:
@@ -31,16 +31,20 @@ class Extras:
     templates: Sequence[ResourceTemplate] = ()
     prompts: Sequence[Prompt] = ()
 
-    async def call(self, ask: Ask, name: str, arguments: Mapping[str, Any]) -> ToolResult | InputRequired | None:
+    async def call(
+        self, ask: McpRequest, name: str, arguments: Mapping[str, Any]
+    ) -> CallToolResult | InputRequiredResult | None:
         return None
 
-    async def read(self, ask: Ask, uri: str) -> Sequence[Contents] | InputRequired | None:
+    async def read(self, ask: McpRequest, uri: str) -> Sequence[ResourceContents] | InputRequiredResult | None:
         return None
 
-    async def prompt(self, ask: Ask, name: str, arguments: Mapping[str, str]) -> PromptResult | InputRequired | None:
+    async def prompt(
+        self, ask: McpRequest, name: str, arguments: Mapping[str, str]
+    ) -> GetPromptResult | InputRequiredResult | None:
         return None
 
     async def complete(
-        self, ask: Ask, ref: Mapping[str, Any], argument: str, typed: str, context: Mapping[str, str]
+        self, ask: McpRequest, ref: Mapping[str, Any], argument: str, typed: str, context: Mapping[str, str]
     ) -> Sequence[str] | None:
         return None

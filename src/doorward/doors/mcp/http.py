@@ -16,20 +16,19 @@ from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from doorward.doors.mcp import authorization, headerrules, incoming, results
+from doorward.core.errors import DEFECT, DoorwardError, NotAuthenticated, NotFound
+from doorward.core.ids import new_id
+from doorward.core.model import Credential
+from doorward.core.wire import codes, frames, meta
+from doorward.core.wire.frames import WireError, WireRequest, WireResponse
+from doorward.core.wire.meta import RequestMeta
+from doorward.doors.mcp import authorization, http_request, results
 from doorward.doors.mcp.door import McpDoor, current_task
-from doorward.doors.mcp.hangup import Hangup, Waiting
-from doorward.doors.mcp.incoming import Head, Turned
+from doorward.doors.mcp.http_reply import DisconnectWatch, HttpReply, StreamLimiter, UnwatchedRequests
+from doorward.doors.mcp.http_request import HttpRefusal, RequestHead
+from doorward.doors.mcp.http_sessions import McpSession, McpSessions, principal_of
 from doorward.doors.mcp.peer import Peer
-from doorward.doors.mcp.sessions import Session, Sessions, principal_of
-from doorward.doors.mcp.streaming import Reply, Streams
 from doorward.doors.mcp.versions import Era
-from doorward.errors import DEFECT, DoorwardError, NotAuthenticated, NotFound
-from doorward.ids import new_id
-from doorward.model import Credential
-from doorward.wire import codes, frames, meta
-from doorward.wire.frames import Request, Response, WireError
-from doorward.wire.meta import Meta
 
 log = logging.getLogger(__name__)
 
@@ -64,26 +63,26 @@ class HttpEndpoint:
         self._settings = door.services.settings.mcp
         self._credential_of = credential_of
         self._person_of = person_of
-        self._streams = Streams(self._settings)
-        self._waiting = Waiting()
-        self._on: asyncio.AbstractEventLoop | None = None
-        self.sessions = Sessions(self._settings, door.services.clock)
+        self._streams = StreamLimiter(self._settings)
+        self._unwatched = UnwatchedRequests()
+        self._event_loop: asyncio.AbstractEventLoop | None = None
+        self.sessions = McpSessions(self._settings, door.services.clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = Reply(send, self._streams, self._settings.keep_alive_seconds)
+        reply = HttpReply(send, self._streams, self._settings.keep_alive_seconds)
         headers: Mapping[bytes, bytes] = {}
         try:
-            head = incoming.head_of(scope)
+            head = http_request.parse_head(scope)
             headers = head.headers
             await self._handle(scope, receive, head, reply)
-        except Turned as turned:
+        except HttpRefusal as turned:
             if turned.status == 405:
                 reply.headers.append((b"allow", METHODS))
             await reply.finish(turned.frame(reply.id), turned.status)
         except WireError as error:
             await reply.finish(error.frame(reply.id), STATUS.get(error.code, 400))
         except NotAuthenticated as error:
-            where = authorization.challenge(scope, headers, self._settings, scope["path"])
+            where = authorization.build_challenge(scope, headers, self._settings, scope["path"])
             reply.headers.append((b"www-authenticate", where))
             await reply.finish(results.refusal(error).frame(reply.id), 401)
         except NotFound as error:
@@ -99,47 +98,49 @@ class HttpEndpoint:
         finally:
             reply.release()
 
-    def _handle(self, scope: Scope, receive: Receive, head: Head, reply: Reply) -> Awaitable[None]:
+    def _handle(self, scope: Scope, receive: Receive, head: RequestHead, reply: HttpReply) -> Awaitable[None]:
         method = scope["method"]
         if method not in ("POST", "GET", "DELETE"):
-            raise Turned(405, f"{method} is not supported here; valid: {METHODS.decode()}.")
+            raise HttpRefusal(405, f"{method} is not supported here; valid: {METHODS.decode()}.")
         credential = self._credential_of(Headers(scope=scope)) if self._credential_of else head.credential
         reply.who = lambda: principal_of(self._gate.caller(credential))
         if method == "POST":
             return self._post(scope, receive, head, credential, reply)
-        return self._of_a_session(scope, receive, head.headers, credential, reply)
+        return self._handle_session(scope, receive, head.headers, credential, reply)
 
-    async def _of_a_session(
-        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], credential: Credential, reply: Reply
+    async def _handle_session(
+        self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], credential: Credential, reply: HttpReply
     ) -> None:
         method = scope["method"]
         self._gate.caller(credential)
         if b"mcp-session-id" not in headers:
-            raise Turned(405, f"{method} needs the header Mcp-Session-Id. Send messages with POST.")
-        session = self._session(scope, headers, credential)
+            raise HttpRefusal(405, f"{method} needs the header Mcp-Session-Id. Send messages with POST.")
+        session = self._find_session(scope, headers, credential)
         if method == "GET":
             await self._listen(receive, headers, session, reply)
         else:
             self.sessions.remove(session)
             await self._door.close(session.peer)
-            await reply.bare(204)
+            await reply.send_status(204)
 
-    async def _post(self, scope: Scope, receive: Receive, head: Head, credential: Credential, reply: Reply) -> None:
+    async def _post(
+        self, scope: Scope, receive: Receive, head: RequestHead, credential: Credential, reply: HttpReply
+    ) -> None:
         if not (head.may_post and head.is_small):
             self._gate.caller(credential)  # authenticate before reading a large body
         headers = head.headers
-        reply.open = head.takes_events
+        reply.open = head.accepts_events
         most = self._settings.largest_message
-        frame = frames.read(await incoming.body_of(receive, head, most), most)
-        if isinstance(frame, Request):
+        frame = frames.parse_frame(await http_request.read_body(receive, head, most), most)
+        if isinstance(frame, WireRequest):
             await self._request(scope, receive, headers, credential, reply, frame)
             return
         self._gate.caller(credential)
-        if isinstance(frame, Response):
-            self._session(scope, headers, credential).peer.answered(frame)
+        if isinstance(frame, WireResponse):
+            self._find_session(scope, headers, credential).peer.handle_response(frame)
         elif b"mcp-session-id" in headers:
-            self._door.notified(self._session(scope, headers, credential).peer, frame)
-        await reply.bare(202)
+            self._door.handle_notification(self._find_session(scope, headers, credential).peer, frame)
+        await reply.send_status(202)
 
     async def _request(
         self,
@@ -147,29 +148,29 @@ class HttpEndpoint:
         receive: Receive,
         headers: Mapping[bytes, bytes],
         credential: Credential,
-        reply: Reply,
-        request: Request,
+        reply: HttpReply,
+        request: WireRequest,
     ) -> None:
-        era = _era(headers, request)
+        era = _detect_era(headers, request)
         reply.id = request.id
         try:
             if request.method != "tools/call":
                 self._gate.caller(credential)  # the gate itself authenticates tools/call
-            said = meta.read(request.method, request.params)
+            said = meta.parse_meta(request.method, request.params)
             if era is Era.STATELESS:
-                self._check(headers, request, said)
-                peer = self._peer(scope, credential, "")
+                self._check_headers(headers, request, said)
+                peer = self._make_peer(scope, credential, "")
             elif request.method == "initialize":
-                peer = self._peer(scope, credential, f"mcp:{new_id()}")
+                peer = self._make_peer(scope, credential, f"mcp:{new_id()}")
             else:
-                peer = self._session(scope, headers, credential).peer
+                peer = self._find_session(scope, headers, credential).peer
             task = current_task(self._loop())
-            with Hangup(receive, self._waiting, task) as hangup:
+            with DisconnectWatch(receive, self._unwatched, task) as hangup:
                 frame = await self._door.answer(peer, era, request, said, reply, task)
             if hangup.left:
                 return
             if era is Era.SESSIONS and request.method == "initialize":
-                self._open(scope, peer, credential, reply)
+                self._open_session(scope, peer, credential, reply)
         except WireError as error:
             await reply.finish(error.frame(request.id), STATUS.get(error.code, 200) if era is Era.STATELESS else 200)
             return
@@ -179,17 +180,19 @@ class HttpEndpoint:
         else:
             await reply.finish(frame)
 
-    async def _listen(self, receive: Receive, headers: Mapping[bytes, bytes], session: Session, reply: Reply) -> None:
+    async def _listen(
+        self, receive: Receive, headers: Mapping[bytes, bytes], session: McpSession, reply: HttpReply
+    ) -> None:
         """GET: a stream of notifications, until the client disconnects, or its session or token stops being valid."""
-        incoming.check_takes(headers, incoming.EVENTS)
+        http_request.check_accepts(headers, http_request.EVENTS)
         outbox = session.peer.outbox
         if outbox is None:
-            raise Turned(400, "This session is not initialized.")
+            raise HttpRefusal(400, "This session is not initialized.")
         await reply.begin()
         session.streams += 1
         try:
-            with Hangup(receive, self._waiting, current_task()) as hangup:
-                await self._door.tell(session.peer, outbox, reply.send)
+            with DisconnectWatch(receive, self._unwatched, current_task()) as hangup:
+                await self._door.send_notifications(session.peer, outbox, reply.send)
             if not hangup.left:
                 await reply.end()
         finally:
@@ -197,43 +200,45 @@ class HttpEndpoint:
 
     def _loop(self) -> asyncio.AbstractEventLoop:
         """The event loop of this endpoint; cached, because looking it up takes a system call."""
-        if self._on is None:
-            self._on = asyncio.get_running_loop()
-        return self._on
+        if self._event_loop is None:
+            self._event_loop = asyncio.get_running_loop()
+        return self._event_loop
 
-    def _check(self, headers: Mapping[bytes, bytes], request: Request, said: Meta) -> None:
+    def _check_headers(self, headers: Mapping[bytes, bytes], request: WireRequest, said: RequestMeta) -> None:
         if said.version is not None:
-            headerrules.check_version(headers, said)
+            http_request.check_version(headers, said)
         else:
-            headerrules.check_spoken(headers)
+            http_request.check_supported(headers)
         self._door.check_meta(request, said)
-        headerrules.check(headers, request)
+        http_request.check_headers(headers, request)
 
-    def _peer(self, scope: Scope, credential: Credential, name: str) -> Peer:
+    def _make_peer(self, scope: Scope, credential: Credential, name: str) -> Peer:
         person = self._person_of(Headers(scope=scope)) if self._person_of else None
-        room = _named(scope)
+        room = _room_in_path(scope)
         if not room:
-            room = self._gate.caller(credential).acts_in("") or self._settings.room
-        return Peer(credential, room, person, _nowhere, "http", self._settings.tools, name)
+            room = self._gate.caller(credential).resolve_room("") or self._settings.room
+        return Peer(credential, room, person, _drop_frame, "http", self._settings.tools, name)
 
-    def _session(self, scope: Scope, headers: Mapping[bytes, bytes], credential: Credential) -> Session:
+    def _find_session(self, scope: Scope, headers: Mapping[bytes, bytes], credential: Credential) -> McpSession:
         id = headers.get(b"mcp-session-id")
         if id is None:
-            raise Turned(400, "The header Mcp-Session-Id is missing. Send `initialize` first: its response has one.")
-        return self.sessions.find(id.decode("latin-1"), credential, _named(scope))
+            raise HttpRefusal(
+                400, "The header Mcp-Session-Id is missing. Send `initialize` first: its response has one."
+            )
+        return self.sessions.find(id.decode("latin-1"), credential, _room_in_path(scope))
 
-    def _open(self, scope: Scope, peer: Peer, credential: Credential, reply: Reply) -> None:
+    def _open_session(self, scope: Scope, peer: Peer, credential: Credential, reply: HttpReply) -> None:
         try:
-            session, gone = self.sessions.add(peer, self._gate.caller(credential), _named(scope))
+            session, gone = self.sessions.add(peer, self._gate.caller(credential), _room_in_path(scope))
         except DoorwardError:
-            self._door.leave(peer)
+            self._door.forget(peer)
             raise
         for one in gone:
-            self._door.leave(one.peer)
+            self._door.forget(one.peer)
         reply.headers.append((b"mcp-session-id", session.id.encode()))
 
 
-class ShortWay:
+class EndpointShortcut:
     """Sends MCP requests straight to the endpoint, because routing costs more than most of the endpoint's work. The
     endpoint is looked up in the routes once."""
 
@@ -252,7 +257,7 @@ class ShortWay:
 
 def mcp_routes(door: McpDoor) -> list[Route]:
     """The endpoint under both of its paths, and the metadata that tells clients how to authenticate."""
-    endpoint, metadata = HttpEndpoint(door), authorization.Metadata(door.services.settings.mcp)
+    endpoint, metadata = HttpEndpoint(door), authorization.ProtectedResourceMetadata(door.services.settings.mcp)
     known = authorization.WELL_KNOWN
     return [
         Route(PATH, endpoint),
@@ -261,13 +266,13 @@ def mcp_routes(door: McpDoor) -> list[Route]:
     ]
 
 
-def _named(scope: Scope) -> str:
+def _room_in_path(scope: Scope) -> str:
     """The room in the path; empty if the path has none."""
     path: str = scope["path"]
     return path.removeprefix(PATH).strip("/")
 
 
-def _era(headers: Mapping[bytes, bytes], request: Request) -> Era:
+def _detect_era(headers: Mapping[bytes, bytes], request: WireRequest) -> Era:
     """The era of the version that the request names. An unknown version is refused like one of the stateless era."""
     about = request.params.get("_meta")
     if type(about) is dict and about.get(meta.VERSION) is not None:
@@ -278,5 +283,5 @@ def _era(headers: Mapping[bytes, bytes], request: Request) -> Era:
     return Era.STATELESS
 
 
-async def _nowhere(frame: bytes) -> None:
+async def _drop_frame(frame: bytes) -> None:
     """HTTP sends messages only in a response, or on a stream that the client opened."""

@@ -6,22 +6,22 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from doorward.backends.context import Services
-from doorward.command import Command
-from doorward.events import CatalogueLoaded, Event, UpstreamOffered
-from doorward.model import Caller
-from doorward.recipes.policy import Policy
+from doorward.commands.context import Services
+from doorward.core.command import Command
+from doorward.core.events import CatalogueLoaded, Event, UpstreamOffered
+from doorward.core.model import Caller
+from doorward.gate.recipes.policy import Policy
 from doorward.rooms.rooms import Room
 
-FRESH_MS = 60_000
+CACHE_MS = 60_000
 """Milliseconds for which a client may cache a list; changes are notified sooner."""
-_MOST_KEPT = 1_000
-_TO_COME = ("stopped", "starting")
+_MAX_OFFERS = 1_000
+_STARTING = ("stopped", "starting")
 
 Value = TypeVar("Value")
 
 
-class Offer:
+class RoomOffer:
     """The commands that the gate lets one caller run in one room, and values derived from them, such as a tool list."""
 
     __slots__ = ("_made", "caller", "commands", "generation", "policy", "room", "room_name")
@@ -44,7 +44,7 @@ class Offer:
         self.commands = commands
         self._made: dict[Any, Any] = {}
 
-    def made(self, what: Any, make: Callable[[], Value]) -> Value:
+    def memoize(self, what: Any, make: Callable[[], Value]) -> Value:
         """A value that depends on this offer alone, computed at first use."""
         if what not in self._made:
             self._made[what] = make()
@@ -52,49 +52,49 @@ class Offer:
         return value
 
     def has(self, command: str) -> bool:
-        return command in self.made("has", lambda: frozenset(one.name for one in self.commands))
+        return command in self.memoize("has", lambda: frozenset(one.name for one in self.commands))
 
     @property
-    def names(self) -> tuple[tuple[str, str], ...]:
+    def fingerprint(self) -> tuple[tuple[str, str], ...]:
         """Names and versions of the commands. If these are equal, two offers give the same tool list."""
-        return self.made("names", lambda: tuple((command.name, command.version) for command in self.commands))
+        return self.memoize("names", lambda: tuple((command.name, command.version) for command in self.commands))
 
 
-class Offers:
+class OfferCache:
     """Compares the inputs of an offer by identity, because they are replaced and never changed in place."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._generation = 0
-        self._kept: OrderedDict[tuple[Caller, str], Offer] = OrderedDict()
-        services.events.subscribe(self._observe, CatalogueLoaded, UpstreamOffered)
+        self._cached: OrderedDict[tuple[Caller, str], RoomOffer] = OrderedDict()
+        services.events.subscribe(self._handle_event, CatalogueLoaded, UpstreamOffered)
 
-    def of(self, caller: Caller, room: str) -> Offer:
+    def get(self, caller: Caller, room: str) -> RoomOffer:
         found = self._services.rooms.get(caller.tenant, room)
         policy = self._services.recipes.policy(found.recipe) if found is not None else None
         key = (caller, room)
-        kept = self._kept.get(key)
+        kept = self._cached.get(key)
         if kept is not None and kept.room is found and kept.policy is policy and kept.generation == self._generation:
-            self._kept.move_to_end(key)
+            self._cached.move_to_end(key)
             return kept
         offered = self._services.offered(caller, room)
-        made = self._kept[key] = Offer(caller, room, found, policy, self._generation, offered)
-        self._kept.move_to_end(key)
-        if len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+        made = self._cached[key] = RoomOffer(caller, room, found, policy, self._generation, offered)
+        self._cached.move_to_end(key)
+        if len(self._cached) > _MAX_OFFERS:
+            self._cached.popitem(last=False)
         return made
 
     @property
-    def fresh_ms(self) -> int:
+    def cache_ms(self) -> int:
         """How long a client may cache a list. Zero while a server starts: its entries are still missing, and a client
         with a cached list would not see them."""
         upstreams = self._services.upstreams
-        to_come = any(one.config.enabled and one.server.state in _TO_COME for one in upstreams)
-        return 0 if to_come or upstreams.settling else FRESH_MS
+        to_come = any(one.config.enabled and one.server.state in _STARTING for one in upstreams)
+        return 0 if to_come or upstreams.is_settling else CACHE_MS
 
-    def changed(self) -> None:
+    def invalidate(self) -> None:
         """Invalidate all offers after a change that their inputs do not show, such as new commands."""
         self._generation += 1
 
-    def _observe(self, event: Event) -> None:
-        self.changed()
+    def _handle_event(self, event: Event) -> None:
+        self.invalidate()

@@ -6,21 +6,57 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
-from doorward.doors.mcp.outbox import Outbox
-from doorward.ids import new_id
-from doorward.model import Credential
-from doorward.wire.frames import Response, WireError
-from doorward.wire.ids import Id
-from doorward.wire.meta import Level
+from doorward.core.ids import new_id
+from doorward.core.model import Credential
+from doorward.core.wire.frames import WireError, WireResponse
+from doorward.core.wire.ids import Id
+from doorward.core.wire.meta import LogLevel
+
+MAX_QUEUED = 256
+
+
+class Outbox:
+    """Frames by subject. A newer frame replaces the older one about the same subject."""
+
+    def __init__(self) -> None:
+        self._frames: dict[str, bytes] = {}
+        self._more = asyncio.Event()
+        self._closed = False
+
+    def put(self, about: str, frame: bytes) -> None:
+        self._frames.pop(about, None)
+        self._frames[about] = frame
+        if len(self._frames) > MAX_QUEUED:
+            del self._frames[next(iter(self._frames))]
+        self._more.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._more.set()
+
+    async def take(self, seconds: float) -> dict[str, bytes] | None:
+        """All waiting frames as soon as there are any; empty after `seconds` without one; None once closed."""
+        if not self._frames and not self._closed:
+            self._more.clear()
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._more.wait()
+            except TimeoutError:
+                return {}
+        if not self._frames and self._closed:
+            return None
+        taken, self._frames = self._frames, {}
+        return taken
+
 
 Send = Callable[[bytes], Awaitable[None]]
 """Takes one frame without a trailing line break. It may wait for a slow client, and drops frames for one that is
 gone."""
 
 Transport = Literal["http", "stdio"]
-Listing = Literal["auto", "all", "search"]
+ToolListing = Literal["auto", "all", "search"]
 
-MOST_RUNNING = 64
+MAX_RUNNING = 64
 """Most requests of one peer that run at once; the gate has its own, lower limit for calls."""
 
 
@@ -55,7 +91,7 @@ class Peer:
         person: Credential | None,
         send: Send,
         transport: Transport,
-        listing: Listing,
+        listing: ToolListing,
         name: str = "",
     ) -> None:
         self.credential = credential
@@ -70,7 +106,7 @@ class Peer:
         self.version = ""
         """The version agreed in the handshake; empty before it."""
         self.capabilities: dict[str, Any] = {}
-        self.level: Level | None = None
+        self.level: LogLevel | None = None
         self.running: dict[Id, asyncio.Task[Any]] = {}
         """Running requests by id, so that they can be cancelled."""
         self.stopping: set[Id] = set()
@@ -85,7 +121,7 @@ class Peer:
         """The task that sends them, on a transport where the client does not fetch them."""
         self._next = 0
 
-    def question(self) -> tuple[Id, asyncio.Future[dict[str, Any]]]:
+    def new_request(self) -> tuple[Id, asyncio.Future[dict[str, Any]]]:
         """An id for a server request, and the future of its answer."""
         self._next += 1
         id = f"{new_id()}-{self._next}"
@@ -93,7 +129,7 @@ class Peer:
         self.waiting[id] = future
         return id, future
 
-    def answered(self, response: Response) -> None:
+    def handle_response(self, response: WireResponse) -> None:
         """Hand an answer to the request that waits for it. A late answer is ignored."""
         future = self.waiting.pop(response.id, None)
         if future is None or future.done():

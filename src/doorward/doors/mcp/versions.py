@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from doorward.wire.codes import STATELESS, SUPPORTED, UNSUPPORTED_VERSION, WITH_SESSIONS
-from doorward.wire.frames import WireError
+from doorward.core.wire.codes import STATELESS, SUPPORTED, UNSUPPORTED_VERSION, WITH_SESSIONS
+from doorward.core.wire.frames import WireError
 
 
 class Era(enum.Enum):
@@ -15,12 +15,12 @@ class Era(enum.Enum):
     """From 2026-07-28: no handshake; the server asks for input in its results."""
 
 
-def negotiated(asked: object) -> str:
+def negotiate_version(asked: object) -> str:
     """The version for a session: the requested one if it is supported, else our newest."""
     return asked if isinstance(asked, str) and asked in WITH_SESSIONS else WITH_SESSIONS[0]
 
 
-def not_spoken(version: str) -> WireError:
+def unsupported_version(version: str) -> WireError:
     """The error for a request that names this version without a handshake."""
     if version in WITH_SESSIONS:
         why = f"needs `initialize` first; valid without it: {STATELESS}."

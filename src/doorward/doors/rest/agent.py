@@ -11,71 +11,73 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from doorward.doors.live import JSON_LINES, Feed
-from doorward.doors.rest import reading
-from doorward.doors.rest.asking import read
-from doorward.doors.rest.bodies import Ai
-from doorward.doors.rest.governed import DOOR, Governed, answered, as_json
-from doorward.doors.rest.once import Once
-from doorward.doors.rest.sse import EventStream, Places, framed, principal_of
-from doorward.errors import DEFECT, Broken
-from doorward.executions.notices import Notice, Started, Step
-from doorward.model import Outcome
-from doorward.model import Request as Asked
+from doorward.core.errors import DEFECT, Broken
+from doorward.core.model import Outcome
+from doorward.core.model import Request as Asked
+from doorward.doors.http.call_stream import JSON_LINES, NoticeBuffer
+from doorward.doors.rest import request_reader
+from doorward.doors.rest.bodies import AgentRequest
+from doorward.doors.rest.commands import parse_body
+from doorward.doors.rest.gate_client import DOOR, GateClient, json_response, outcome_response
+from doorward.doors.rest.idempotency import IdempotencyKeys
+from doorward.doors.rest.sse import EventStreamResponse, StreamSlots, encode_event, principal_of
+from doorward.gate.executions.notices import Notice, StartedNotice, StepNotice
 
 log = logging.getLogger(__name__)
 
 COMMAND = "agent/ask"
 _encode = msgspec.json.Encoder().encode
 
-Framing = Callable[[str, dict[str, Any]], bytes]
+EventEncoder = Callable[[str, dict[str, Any]], bytes]
 
 
-class Agent:
-    def __init__(self, governed: Governed, once: Once, places: Places) -> None:
+class AgentEndpoint:
+    def __init__(self, governed: GateClient, once: IdempotencyKeys, places: StreamSlots) -> None:
         self._governed = governed
         self._gate = governed.gate
         self._once = once
-        self._places = places
+        self._slots = places
 
     async def ai(self, request: Request) -> Response:
-        reading.query(request, [])
-        credential = await self._governed.vouched(request, COMMAND)
-        body = await reading.body(request)
-        given = read(body, Ai)
+        request_reader.read_query(request, [])
+        credential = await self._governed.authenticate(request, COMMAND)
+        body = await request_reader.read_json_body(request)
+        given = parse_body(body, AgentRequest)
         named = {"prompt": given.prompt, "session": given.session_id, "model": given.model, "ticket": given.ticket}
         params = {name: value for name, value in named.items() if value}
         asked = Asked(command=COMMAND, credential=credential, door=DOOR, room=given.room, params=params)
-        form = reading.accepts(request, [reading.JSON, reading.EVENT_STREAM, JSON_LINES])
-        if form == reading.JSON:
-            return await self._once.answer(
-                request, asked, body, lambda one, watch: self._governed.outcome(request, one, watch), _answered
+        form = request_reader.negotiate_format(request, [request_reader.JSON, request_reader.EVENT_STREAM, JSON_LINES])
+        if form == request_reader.JSON:
+            return await self._once.respond(
+                request, asked, body, lambda one, watch: self._governed.run(request, one, watch), _to_response
             )
-        self._once.not_here(request)
+        self._once.refuse_key(request)
         who = principal_of(self._gate.caller(credential))
         if form == JSON_LINES:
-            return EventStream(lambda: self._told(asked, _line), self._places, who, JSON_LINES, b"\n")
-        return EventStream(lambda: self._told(asked, framed), self._places, who)
+            return EventStreamResponse(
+                lambda: self._stream_answer(asked, _encode_line), self._slots, who, JSON_LINES, b"\n"
+            )
+        return EventStreamResponse(lambda: self._stream_answer(asked, encode_event), self._slots, who)
 
-    async def _told(self, asked: Asked, frame: Framing) -> AsyncGenerator[bytes, None]:
+    async def _stream_answer(self, asked: Asked, frame: EventEncoder) -> AsyncGenerator[bytes, None]:
         """Stream the keeper's steps, then its answer. If the client disconnects, the call is cancelled."""
-        feed = Feed(lambda notice: _step(notice, frame))
+        feed = NoticeBuffer(lambda notice: _encode_notice(notice, frame))
         working = asyncio.ensure_future(self._gate.handle(asked, feed.put))
         working.add_done_callback(lambda _: feed.close())
         try:
             while pieces := await feed.take():
                 yield pieces
             if not working.cancelled():
-                yield _end(working, frame)
+                yield _encode_end(working, frame)
         finally:
             working.cancel()
 
 
-def _answered(outcome: Outcome | None) -> Response:
+def _to_response(outcome: Outcome | None) -> Response:
     """The keeper's answer. A refusal of the gate becomes a problem, as everywhere."""
     if outcome is not None and _is_answer(outcome):
-        return as_json(outcome.result, call=outcome.call)
-    return answered(outcome, whole=True)
+        return json_response(outcome.result, call=outcome.call)
+    return outcome_response(outcome, whole=True)
 
 
 def _is_answer(outcome: Outcome) -> bool:
@@ -83,16 +85,16 @@ def _is_answer(outcome: Outcome) -> bool:
     return outcome.status in ("done", "failed") and isinstance(outcome.result, dict) and "toolCalls" in outcome.result
 
 
-def _step(notice: Notice, frame: Framing) -> bytes:
+def _encode_notice(notice: Notice, frame: EventEncoder) -> bytes:
     """Encode the keeper's steps only; program output is part of their results."""
-    if isinstance(notice, Step):
+    if isinstance(notice, StepNotice):
         return frame(notice.kind, {"type": notice.kind, **notice.data})
-    if isinstance(notice, Started):
+    if isinstance(notice, StartedNotice):
         return frame("started", {"type": "started", "execution": notice.execution, "queued": notice.queued})
     return b""
 
 
-def _end(working: asyncio.Future[Outcome], frame: Framing) -> bytes:
+def _encode_end(working: asyncio.Future[Outcome], frame: EventEncoder) -> bytes:
     try:
         outcome = working.result()
     except Exception:
@@ -107,5 +109,5 @@ def _end(working: asyncio.Future[Outcome], frame: Framing) -> bytes:
     return frame("error", {"type": "error", **{key: value for key, value in told.items() if value}})
 
 
-def _line(_: str, data: dict[str, Any]) -> bytes:
+def _encode_line(_: str, data: dict[str, Any]) -> bytes:
     return _encode(data) + b"\n"

@@ -11,74 +11,79 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from doorward.backends.context import Services
-from doorward.doors.console.entering import Entering
-from doorward.doors.console.telling import Telling
-from doorward.doors.rest.agent import Agent
-from doorward.doors.rest.asking import Asking
-from doorward.doors.rest.auth import Auth
-from doorward.doors.rest.governed import Governed, answered, as_json
-from doorward.doors.rest.once import Once
-from doorward.doors.rest.openapi import Document
-from doorward.doors.rest.operation import PREFIX, Operation, shown_path
-from doorward.doors.rest.own import OWN
-from doorward.doors.rest.page import Page
-from doorward.doors.rest.problems import HttpProblem
+from doorward.commands.context import Services
+from doorward.core.model import Outcome
+from doorward.core.model import Request as Asked
+from doorward.doors.console.login import ConsoleLoginEndpoints
+from doorward.doors.console.stream import ConsoleStream
+from doorward.doors.http.problems import HttpProblem
+from doorward.doors.rest.agent import AgentEndpoint
+from doorward.doors.rest.auth import AuthEndpoints
+from doorward.doors.rest.command_routes import COMMAND_OPERATIONS
+from doorward.doors.rest.commands import CommandEndpoints
+from doorward.doors.rest.custom_routes import CUSTOM_OPERATIONS
+from doorward.doors.rest.docs_page import DocsPage
+from doorward.doors.rest.event_streams import StreamEndpoints
+from doorward.doors.rest.gate_client import GateClient, json_response, outcome_response
+from doorward.doors.rest.idempotency import IdempotencyKeys
+from doorward.doors.rest.openapi import OpenApiDocument
+from doorward.doors.rest.operation import PREFIX, CommandOperation, document_path
 from doorward.doors.rest.resource import Handler, Resource
-from doorward.doors.rest.room_files import RoomFiles
-from doorward.doors.rest.room_stream import RoomStream
-from doorward.doors.rest.streams import Streams
-from doorward.doors.rest.table import OPERATIONS
-from doorward.executions.notices import Watch
+from doorward.doors.rest.rooms import AttachmentEndpoints, RoomStream
+from doorward.gate.executions.notices import Watcher
 from doorward.gate.gate import Gate
-from doorward.model import Outcome
-from doorward.model import Request as Asked
-from doorward.recipes.schema import PUBLISHED
+from doorward.gate.recipes.schema import PUBLISHED
 
 R = TypeVar("R", Route, Mount)
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
-class Api:
+class RestApi:
     """The REST API; a server adds `routes` to its own."""
 
     def __init__(self, gate: Gate, services: Services) -> None:
-        self._governed = Governed(gate)
+        self._governed = GateClient(gate)
         self._registry = services.registry
-        self._once = Once(gate, services)
-        own = self._own(services)
+        self._once = IdempotencyKeys(gate, services)
+        own = self._custom_handlers(services)
         handlers: dict[str, dict[str, Handler]] = {}
-        for one in OWN:
+        for one in CUSTOM_OPERATIONS:
             handlers.setdefault(one.path, {})[one.method] = own[one.id]
-        for operation in OPERATIONS:
-            handlers.setdefault(operation.path, {})[operation.method] = self._of(operation)
-        self._paths = sorted({shown_path(path) for path in handlers})
+        for operation in COMMAND_OPERATIONS:
+            handlers.setdefault(operation.path, {})[operation.method] = self._command_handler(operation)
+        self._paths = sorted({document_path(path) for path in handlers})
         inner = [Route(path, Resource(methods)) for path, methods in handlers.items()]
-        nowhere = Resource(dict.fromkeys(_METHODS, self._nowhere))
+        nowhere = Resource(dict.fromkeys(_METHODS, self._unknown_path))
         inner.append(Route("/{path:path}", nowhere))
-        app = Starlette(routes=[_with_line_breaks(route) for route in inner])
+        app = Starlette(routes=[_allow_line_breaks(route) for route in inner])
         app.router.redirect_slashes = False
-        document = Document(services.registry)
+        document = OpenApiDocument(services.registry)
         self.routes: list[BaseRoute] = [
-            Route("/openapi.json", Resource({"GET": document.answer})),
-            Route("/docs", Resource({"GET": Page(document.content).answer})),
+            Route("/openapi.json", Resource({"GET": document.respond})),
+            Route("/docs", Resource({"GET": DocsPage(document.content).respond})),
             Route(PREFIX, nowhere),
-            _with_line_breaks(Mount(PREFIX, app=app)),
+            _allow_line_breaks(Mount(PREFIX, app=app)),
         ]
 
-    def _own(self, services: Services) -> dict[str, Handler]:
-        streams = Streams(self._governed, services)
-        asking, auth = Asking(self._governed, streams, self._once, services.index), Auth(services.accounts)
-        room, files = (
-            RoomStream(self._governed, services, streams.places),
-            RoomFiles(self._governed, self._once, services),
+    def _custom_handlers(self, services: Services) -> dict[str, Handler]:
+        streams = StreamEndpoints(self._governed, services)
+        asking, auth = (
+            CommandEndpoints(self._governed, streams, self._once, services.index),
+            AuthEndpoints(services.accounts),
         )
-        entering, telling = Entering(self._governed, services), Telling(self._governed, streams, room, services)
+        room, files = (
+            RoomStream(self._governed, services, streams.slots),
+            AttachmentEndpoints(self._governed, self._once, services),
+        )
+        entering, telling = (
+            ConsoleLoginEndpoints(self._governed, services),
+            ConsoleStream(self._governed, streams, room, services),
+        )
         return {
             "run": asking.run,
             "runCommand": asking.run_command,
-            "agent": Agent(self._governed, self._once, streams.places).ai,
+            "agent": AgentEndpoint(self._governed, self._once, streams.slots).ai,
             "explain": asking.explain,
             "listCommands": asking.commands,
             "me": asking.me,
@@ -99,25 +104,25 @@ class Api:
             "consoleStream": telling.stream,
         }
 
-    def _of(self, operation: Operation) -> Handler:
+    def _command_handler(self, operation: CommandOperation) -> Handler:
         command = self._registry[operation.command]
 
         async def handle(request: Request) -> Response:
-            asked, body = await self._governed.asked(operation, command, request)
+            asked, body = await self._governed.build_request(operation, command, request)
 
-            async def outcome(asked: Asked, watch: Watch | None = None) -> Outcome | None:
-                return await self._governed.outcome(request, asked, watch)
+            async def outcome(asked: Asked, watch: Watcher | None = None) -> Outcome | None:
+                return await self._governed.run(request, asked, watch)
 
             def shown(one: Outcome | None) -> Response:
-                return answered(one, created=operation.creates)
+                return outcome_response(one, created=operation.creates)
 
             if operation.method == "POST":
-                return await self._once.answer(request, asked, body, outcome, shown)
+                return await self._once.respond(request, asked, body, outcome, shown)
             return shown(await outcome(asked))
 
         return handle
 
-    async def _nowhere(self, request: Request) -> Response:
+    async def _unknown_path(self, request: Request) -> Response:
         path = f"{PREFIX}/{request.path_params.get('path', '')}"[:200]
         near = difflib.get_close_matches(path, self._paths, n=3, cutoff=0.4) or self._paths[:3]
         raise HttpProblem(
@@ -125,11 +130,11 @@ class Api:
         )
 
 
-def _with_line_breaks(route: R) -> R:
+def _allow_line_breaks(route: R) -> R:
     """Let the route match paths with line breaks, which a dot does not match by default."""
     route.path_regex = re.compile(route.path_regex.pattern.removesuffix("$") + r"\Z", re.DOTALL)
     return route
 
 
 async def _recipe_schema(request: Request) -> Response:
-    return as_json(PUBLISHED)
+    return json_response(PUBLISHED)

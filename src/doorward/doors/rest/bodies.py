@@ -10,7 +10,7 @@ from msgspec import Meta
 from doorward.rooms.people import LOCAL
 
 
-class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class RunRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The body of `POST /api/run`."""
 
     command: Annotated[str, Meta(description="The command, in any spelling. Optional with a ticket.")] = ""
@@ -23,14 +23,14 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel
     cache: Annotated[bool, Meta(description="Return a cached result of the last minute if there is one.")] = False
 
 
-class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExplainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body of `POST /api/explain`."""
 
     command: Annotated[str, Meta(description="The command, in any spelling.", min_length=1)]
     room: Annotated[str, Meta(description="The room it would run in. Optional for people.")] = ""
 
 
-class Ai(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class AgentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The body of `POST /api/agent/ai`."""
 
     prompt: Annotated[str, Meta(description="Your request, in plain words. Optional with a ticket.")] = ""
@@ -40,7 +40,7 @@ class Ai(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     ticket: Annotated[str, Meta(description="Ticket of an approved call to continue.")] = ""
 
 
-class Me(msgspec.Struct, frozen=True, rename="camel"):
+class Identity(msgspec.Struct, frozen=True, rename="camel"):
     """The current identity."""
 
     tenant: str
@@ -52,7 +52,7 @@ class Me(msgspec.Struct, frozen=True, rename="camel"):
     """The rooms that the token is valid for; null for every room of its user."""
 
 
-class Offer(msgspec.Struct, frozen=True, rename="camel"):
+class CommandSummary(msgspec.Struct, frozen=True, rename="camel"):
     """A command in a list."""
 
     name: str
@@ -70,8 +70,8 @@ class Offer(msgspec.Struct, frozen=True, rename="camel"):
     """Whether its changes can be undone."""
 
 
-class Offers(msgspec.Struct, frozen=True):
-    items: list[Offer]
+class CommandPage(msgspec.Struct, frozen=True):
+    items: list[CommandSummary]
     total: int
     next: str | None
     """Cursor of the next page; null on the last page."""
@@ -82,13 +82,13 @@ Token = Annotated[str, Meta(max_length=8_192)]
 Name = Annotated[str, Meta(min_length=1, max_length=63)]
 
 
-class Login(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LoginRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user: Name
     password: Secret
     tenant: Name = LOCAL
 
 
-class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RegisterRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant: Name
     user: Name
     password: Secret
@@ -97,21 +97,21 @@ class Register(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Passcode from the owner of the server, who creates it with user/invite."""
 
 
-class Refresh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class RefreshRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The body of a refresh and of a logout."""
 
     refresh_token: Token
 
 
-class Told(msgspec.Struct, frozen=True):
+class TypingResult(msgspec.Struct, frozen=True):
     told: bool
 
 
-class LoggedOut(msgspec.Struct, frozen=True, rename="camel"):
+class LogoutResult(msgspec.Struct, frozen=True, rename="camel"):
     logged_out: bool
 
 
-class ConsoleLogin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ConsoleLoginRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A browser's login: by the code of a link, or by user and password."""
 
     code: Annotated[str, Meta(max_length=200)] = ""

@@ -9,16 +9,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from doorward.doors.rest import problems
-from doorward.doors.rest.problems import HttpProblem
-from doorward.errors import DEFECT, Broken, DoorwardError
+from doorward.core.errors import DEFECT, Broken, DoorwardError
+from doorward.doors.http import problems
+from doorward.doors.http.problems import HttpProblem
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Answered(Exception):
+class ResponseReady(Exception):
     """Ends the handling of a request with this response."""
 
     def __init__(self, response: Response) -> None:
@@ -37,13 +37,13 @@ class Resource:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await self._answer(request)
+        response = await self._handle(request)
         if request.method == "HEAD":
             response = _without_body(response)
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         await response(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _handle(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": self._allow})
         handler = self._handlers.get(request.method)
@@ -55,15 +55,15 @@ class Resource:
                     headers={"Allow": self._allow},
                 )
             return await handler(request)
-        except Answered as answered:
+        except ResponseReady as answered:
             return answered.response
         except HttpProblem as problem:
-            return problem.response()
+            return problem.to_response()
         except DoorwardError as error:
-            return problems.of_error(error)
+            return problems.error_response(error)
         except Exception:
             log.exception("a request failed with a defect")
-            return problems.of_error(Broken(DEFECT))
+            return problems.error_response(Broken(DEFECT))
 
 
 def _without_body(response: Response) -> Response:

@@ -28,12 +28,12 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scope", ctypes.c_uint64))
 
 
-class _Beneath(ctypes.Structure):
+class _PathRule(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("folder", ctypes.c_int32))
 
 
-def version() -> int:
+def get_version() -> int:
     """The kernel's Landlock version; 0 for none."""
     try:
         return system.syscall("landlock", _CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
@@ -48,7 +48,7 @@ def confine(
 
     `checked` maps paths to the device and inode they had when access was granted; a path that differs is an error.
     """
-    known = version()
+    known = get_version()
     later = {2: _REFER, 3: _TRUNCATE, 5: _IOCTL_DEV}
     handled = _FIRST | sum(right for since, right in later.items() if known >= since)
     ruleset = _Ruleset(handled)
@@ -80,7 +80,7 @@ def _allow(rules: int, path: str, rights: int, checked: Sequence[int] | None) ->
                 raise OSError(errno.ESTALE, f"{path} was replaced meanwhile")
             if not stat.S_ISDIR(facts.st_mode):
                 rights &= _FOR_FILES
-            rule = _Beneath(rights, folder)
+            rule = _PathRule(rights, folder)
             kind, none = ctypes.c_int(_BENEATH), ctypes.c_uint32(0)
             system.syscall("landlock", _ADD_RULE, ctypes.c_int(rules), kind, ctypes.byref(rule), none)
         finally:

@@ -17,10 +17,10 @@ _FILTERED = 2
 
 
 def main(given: str) -> None:
-    print(json.dumps(list(_findings(json.loads(given)))))
+    print(json.dumps(list(_find_failures(json.loads(given)))))
 
 
-def _findings(given: dict[str, Any]) -> Iterator[str]:
+def _find_failures(given: dict[str, Any]) -> Iterator[str]:
     """Yield the name of each protection that failed."""
     tries: dict[str, Callable[[], object]] = {
         "reading outside": lambda: open(given["canary"], "rb").close(),
@@ -34,7 +34,7 @@ def _findings(given: dict[str, Any]) -> Iterator[str]:
         "tracing": lambda: system.syscall("ptrace", _PTRACE, ctypes.c_long(_PTRACE_TRACEME), None, None, None),
         "other kinds of sockets": lambda: socket.socket(40, socket.SOCK_STREAM).close(),
         "set-user-id files": lambda: _set_user_id(given["temporary"]),
-        "capabilities": _needs_no_capability,
+        "capabilities": _use_capability,
     }
     for name, attempt in tries.items():
         with contextlib.suppress(OSError):
@@ -66,7 +66,7 @@ def _set_user_id(folder: str) -> None:
         os.unlink(path)
 
 
-def _needs_no_capability() -> None:
+def _use_capability() -> None:
     """Return without error when the process holds any capability."""
     header = (ctypes.c_uint32 * 2)(0x2008_0522, 0)
     sets = (ctypes.c_uint32 * 6)()

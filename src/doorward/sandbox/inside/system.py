@@ -48,26 +48,26 @@ _libc.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_u
 def syscall(what: str, number: int, *arguments: object) -> int:
     """A raw system call."""
     result = _libc.syscall(ctypes.c_long(number), *arguments)
-    return _checked(what, result)
+    return _check(what, result)
 
 
 def unshare(flags: int) -> None:
-    _checked("unshare", _libc.unshare(flags))
+    _check("unshare", _libc.unshare(flags))
 
 
-def join(namespace: int, kind: int) -> None:
+def join_namespace(namespace: int, kind: int) -> None:
     """setns(2)."""
-    _checked("setns", _libc.setns(namespace, kind))
+    _check("setns", _libc.setns(namespace, kind))
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    _checked(
+    _check(
         f"mount {kind} on {target}",
         _libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode() or None),
     )
 
 
-def loopback_up() -> None:
+def enable_loopback() -> None:
     """Switch on the loopback interface, which is down in a new network namespace."""
     interface = struct.pack("16sh14x", b"lo", _IFF_UP | _IFF_RUNNING)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
@@ -84,7 +84,7 @@ def adopt_orphans() -> None:
     _prctl("PR_SET_CHILD_SUBREAPER", _PR_SET_CHILD_SUBREAPER, 1)
 
 
-def no_new_privileges() -> None:
+def forbid_new_privileges() -> None:
     _prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -100,25 +100,25 @@ def keep_capabilities(kept: Sequence[int]) -> None:
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES_3, 0)
     # effective, permitted, inheritable: first the low halves of all three, then the high halves.
     sets = (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)
-    _checked("capset", _libc.capset(ctypes.byref(header), ctypes.byref(sets)))
+    _check("capset", _libc.capset(ctypes.byref(header), ctypes.byref(sets)))
 
 
-class _Program(ctypes.Structure):
+class _BpfProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def filter_calls(bpf: bytes) -> None:
+def install_seccomp_filter(bpf: bytes) -> None:
     """Install a seccomp filter for this process and its children. It cannot be removed."""
     code = ctypes.create_string_buffer(bpf, len(bpf))
-    program = _Program(len(bpf) // 8, ctypes.cast(code, ctypes.c_void_p))
+    program = _BpfProgram(len(bpf) // 8, ctypes.cast(code, ctypes.c_void_p))
     _prctl("PR_SET_SECCOMP", _PR_SET_SECCOMP, _SECCOMP_FILTER, ctypes.addressof(program))
 
 
 def _prctl(what: str, *arguments: int) -> None:
-    _checked(what, _libc.prctl(*arguments, *([0] * (5 - len(arguments)))))
+    _check(what, _libc.prctl(*arguments, *([0] * (5 - len(arguments)))))
 
 
-def _checked(what: str, result: int) -> int:
+def _check(what: str, result: int) -> int:
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")

@@ -20,24 +20,24 @@ _SCRATCH = ("/tmp", "/dev/shm")
 _READ_ONLY_AGAIN = system.MS_REMOUNT | system.MS_BIND | system.MS_READ_ONLY | system.MS_NO_SUID | system.MS_NO_DEVICES
 _PAGE = 4_096
 _FEWEST_FILES = 64
-_LOOK_EVERY = 25
+_COUNT_EVERY_MS = 25
 """Milliseconds between process counts, where the kernel does not count them."""
-_DEFAULTS = [signal.SIGPIPE, signal.SIGXFSZ]
+_DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ]
 """Signals that Python ignores; programs expect the default."""
 _children_file = -1
 """Without a PID namespace: descriptor of the kernel's list of this process's children."""
 
 
-def work(sock: socket.socket, setup: dict[str, Any]) -> None:
+def run_worker(sock: socket.socket, setup: dict[str, Any]) -> None:
     """Confine this process as `setup` says, report that it is ready, and run programs until Doorward closes."""
     spaces: int | None = None
     layer: int | None = None
     global _children_file
     if setup["namespaces"]:
         spaces = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-        _own_mounts(setup)
+        _mount_scratch(setup)
         if setup["files"] == "copy":
-            layer = _copy_on_write(setup)
+            layer = _mount_overlay(setup)
         elif setup["files"] == "read":
             system.mount("", setup["workspace"], "", _READ_ONLY_AGAIN)
     else:
@@ -46,13 +46,13 @@ def work(sock: socket.socket, setup: dict[str, Any]) -> None:
     confine(setup, [system.CAP_SYS_ADMIN] if setup["namespaces"] else [])
     os.environ.clear()
     os.environ["PATH"] = setup["environment"]["PATH"]
-    messages.send(sock, messages.encoded({"ready": True}))
+    messages.send(sock, messages.encode({"ready": True}))
     _serve(sock, setup, spaces, layer)
 
 
-def _own_mounts(setup: dict[str, Any]) -> None:
+def _mount_scratch(setup: dict[str, Any]) -> None:
     """Mount scratch space and a /proc for this worker's programs."""
-    size = _size(setup)
+    size = _size_options(setup)
     flags = system.MS_NO_SUID | system.MS_NO_DEVICES
     for folder in _SCRATCH:
         system.mount("tmpfs", folder, "tmpfs", flags, size)
@@ -63,16 +63,16 @@ def _own_mounts(setup: dict[str, Any]) -> None:
         system.mount("tmpfs", "/proc", "tmpfs", flags | system.MS_NO_EXEC | system.MS_READ_ONLY, "size=4096")
 
 
-def _size(setup: dict[str, Any]) -> str:
+def _size_options(setup: dict[str, Any]) -> str:
     """Mount options that limit scratch space. Empty files take memory too, so there is one inode per page."""
     return f"size={setup['scratch']},nr_inodes={max(_FEWEST_FILES, setup['scratch'] // _PAGE)},mode=0700"
 
 
-def _copy_on_write(setup: dict[str, Any]) -> int:
+def _mount_overlay(setup: dict[str, Any]) -> int:
     """Mount an overlay over the workspace and return a descriptor of its upper layer, which holds all changes."""
     flags = system.MS_NO_SUID | system.MS_NO_DEVICES
     layers, workspace = setup["layers"], setup["workspace"]
-    system.mount("tmpfs", layers, "tmpfs", flags, _size(setup))
+    system.mount("tmpfs", layers, "tmpfs", flags, _size_options(setup))
     for name in ("upper", "spare"):
         os.mkdir(f"{layers}/{name}")
     options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/spare,userxattr"
@@ -95,7 +95,7 @@ def confine(setup: dict[str, Any], capabilities: Sequence[int]) -> None:
     """Apply every restriction that this process shares with its programs. None of them can be lifted."""
     limits = setup["limits"]
     system.keep_capabilities(capabilities)
-    system.no_new_privileges()
+    system.forbid_new_privileges()
     if setup["landlock"]:
         write = setup["write"] if setup["files"] == "read" else [*setup["write"], setup["workspace"]]
         landlock.confine(
@@ -115,35 +115,35 @@ def confine(setup: dict[str, Any], capabilities: Sequence[int]) -> None:
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
     if setup["filter"]:
-        system.filter_calls(bytes.fromhex(setup["filter"]))
+        system.install_seccomp_filter(bytes.fromhex(setup["filter"]))
 
 
 def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer: int | None) -> None:
     watch = select.poll()
     watch.register(sock, select.POLLIN)
     scratch = [os.open(folder, os.O_RDONLY | os.O_CLOEXEC) for folder in _SCRATCH] if spaces is not None else []
-    fresh = _condition(scratch)
+    fresh = _describe_scratch(scratch)
     while True:
         if spaces is not None:  # while idle, so that the namespace is ready when the next program starts
-            system.join(spaces, system.NEW_PIDS)
+            system.join_namespace(spaces, system.NEW_PIDS)
             system.unshare(system.NEW_PIDS)
         message, descriptors = messages.receive(sock)
         if message is None:
             return
         if not descriptors:  # a late request to stop a program that has ended
             continue
-        answer = _run(sock, watch, setup, message, descriptors)
+        answer = _run_program(sock, watch, setup, message, descriptors)
         if answer is None:
             return
         answer["used"] = False
         if spaces is not None:
-            answer["used"] = layer is not None or _condition(scratch) != fresh
-        messages.send(sock, messages.encoded(answer), () if layer is None else (layer,))
+            answer["used"] = layer is not None or _describe_scratch(scratch) != fresh
+        messages.send(sock, messages.encode(answer), () if layer is None else (layer,))
         for descriptor in descriptors:  # only now: closing them earlier would wake Doorward before the answer
             os.close(descriptor)
 
 
-def _condition(folders: list[int]) -> list[tuple[int, int, list[str]]]:
+def _describe_scratch(folders: list[int]) -> list[tuple[int, int, list[str]]]:
     """Describe scratch folders so that leftovers show: tmpfs reports the number of entries as the folder's size.
 
     Times are reset, because one program could leave a message for the next in them.
@@ -156,7 +156,7 @@ def _condition(folders: list[int]) -> list[tuple[int, int, list[str]]]:
     return found
 
 
-def _run(
+def _run_program(
     sock: socket.socket,
     watch: Any,
     setup: dict[str, Any],
@@ -170,10 +170,10 @@ def _run(
             message["argv"][0],
             message["argv"],
             {**setup["environment"], **message["environment"]},
-            file_actions=_streams(descriptors),
+            file_actions=_stream_actions(descriptors),
             setsid=True,
             setsigmask=[],
-            setsigdef=_DEFAULTS,
+            setsigdef=_DEFAULT_SIGNALS,
         )
     except OSError as error:
         return {"error": error.errno, "what": str(error.filename or message["argv"][0])}
@@ -182,7 +182,7 @@ def _run(
     if message.get("stays"):
         while descriptors:  # so that Doorward notices when the program closes a stream
             os.close(descriptors.pop())
-        messages.send(sock, messages.encoded({"began": program}))
+        messages.send(sock, messages.encode({"began": program}))
     else:
         cpu = setup["limits"]["cpu"]
         with contextlib.suppress(ProcessLookupError):
@@ -192,7 +192,7 @@ def _run(
     stopped, gone = "", False
     try:
         while True:
-            ready = watch.poll(_LOOK_EVERY if setup["count"] else None)
+            ready = watch.poll(_COUNT_EVERY_MS if setup["count"] else None)
             if any(fd == handle for fd, _ in ready):
                 break
             if ready:
@@ -202,7 +202,7 @@ def _run(
                     continue
                 gone = asked is None
                 stopped = "asked"
-            elif _processes() > setup["limits"]["processes"] + 1:
+            elif _count_processes() > setup["limits"]["processes"] + 1:
                 stopped = "processes"
             if stopped:
                 with contextlib.suppress(ProcessLookupError):
@@ -213,7 +213,7 @@ def _run(
         watch.unregister(handle)
         descriptors.append(handle)
     if not setup["namespaces"]:
-        _end_descendants()
+        _kill_descendants()
     if gone:
         return None
     answer: dict[str, Any] = {"stopped": stopped}
@@ -222,7 +222,7 @@ def _run(
     return answer
 
 
-def _streams(descriptors: list[int]) -> list[Any]:
+def _stream_actions(descriptors: list[int]) -> list[Any]:
     """File actions for stdout, stderr and stdin; /dev/null when no input is given."""
     output, errors, *given = descriptors
     first: tuple[Any, ...] = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
@@ -231,7 +231,7 @@ def _streams(descriptors: list[int]) -> list[Any]:
     return [first, (os.POSIX_SPAWN_DUP2, output, 1), (os.POSIX_SPAWN_DUP2, errors, 2)]
 
 
-def _processes() -> int:
+def _count_processes() -> int:
     """Count the processes in this worker's /proc: itself and the program's."""
     try:
         return sum(name.isdigit() for name in os.listdir("/proc"))
@@ -239,10 +239,10 @@ def _processes() -> int:
         return 0
 
 
-def _end_descendants() -> None:
+def _kill_descendants() -> None:
     """Without a PID namespace: kill all orphans that this process adopted, and their descendants."""
     while True:
-        children = _children()
+        children = _list_children()
         if not children:
             return
         for child in children:
@@ -253,5 +253,5 @@ def _end_descendants() -> None:
                 pass
 
 
-def _children() -> list[int]:
+def _list_children() -> list[int]:
     return [int(child) for child in os.pread(_children_file, 65_536, 0).split()]

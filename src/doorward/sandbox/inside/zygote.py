@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from . import landlock, messages, system, worker
 from .messages import CONTROL
-from .nursery import Nursery
+from .orphan_reaper import OrphanReaper
 
 
 def main() -> None:
@@ -20,14 +20,14 @@ def main() -> None:
     setup, _ = messages.receive(control)
     if setup is None:
         return
-    setup["landlock"] = landlock.version() > 0
-    messages.send(control, messages.encoded({"landlock": setup["landlock"]}))
+    setup["landlock"] = landlock.get_version() > 0
+    messages.send(control, messages.encode({"landlock": setup["landlock"]}))
     _serve(control, setup)
 
 
 def _serve(control: socket.socket, setup: dict[str, Any]) -> None:
     """Fork a worker for each request, until Doorward closes."""
-    nursery = None if setup["namespaces"] else Nursery(control)
+    nursery = None if setup["namespaces"] else OrphanReaper(control)
     while True:
         if nursery is not None:
             nursery.wait()
@@ -43,7 +43,7 @@ def _serve(control: socket.socket, setup: dict[str, Any]) -> None:
         if nursery is not None:
             nursery.add(process)
     if nursery is not None:
-        nursery.end()
+        nursery.kill_all()
 
 
 def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
@@ -52,18 +52,18 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if setup["namespaces"]:
-            _own_namespaces(network=not setup["network"])
+            _create_namespaces(network=not setup["network"])
         gc.freeze()
         gc.disable()
-        worker.work(sock, setup)
+        worker.run_worker(sock, setup)
     except BaseException as error:  # noqa: BLE001 - nothing above this process could report it
         code = 1
         with contextlib.suppress(OSError):
-            messages.send(sock, messages.encoded({"failed": f"{type(error).__name__}: {error}"}))
+            messages.send(sock, messages.encode({"failed": f"{type(error).__name__}: {error}"}))
     os._exit(code)
 
 
-def _own_namespaces(*, network: bool) -> None:
+def _create_namespaces(*, network: bool) -> None:
     """Create namespaces: users to count processes separately, the others to isolate workers from each other."""
     user, group = os.getuid(), os.getgid()
     alone = system.NEW_NETWORK if network else 0
@@ -72,6 +72,6 @@ def _own_namespaces(*, network: bool) -> None:
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     if network:
-        system.loopback_up()
+        system.enable_loopback()
     if os.fork() != 0:  # only a child is inside the new PID namespace
         os._exit(0)

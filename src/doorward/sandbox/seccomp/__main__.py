@@ -5,20 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from doorward.sandbox.seccomp.assembler import assemble
-from doorward.sandbox.seccomp.machines import machines
-from doorward.sandbox.seccomp.policy import policy
-from doorward.sandbox.seccomp.shipped import FOLDER, KINDS, file_name
+from doorward.sandbox.seccomp.filter_files import FOLDER, KINDS, make_file_name
+from doorward.sandbox.seccomp.machines import load_machines
+from doorward.sandbox.seccomp.policy import build_policy
 
 
-def filters() -> dict[str, bytes]:
+def assemble_filters() -> dict[str, bytes]:
     """Assemble every shipped filter, by file name."""
-    return {file_name(kind, machine.name): assemble(machine, policy(kind)) for machine in machines() for kind in KINDS}
+    return {
+        make_file_name(kind, machine.name): assemble(machine, build_policy(kind))
+        for machine in load_machines()
+        for kind in KINDS
+    }
 
 
-def write() -> None:
+def write_filters() -> None:
     folder = Path(__file__).with_name(FOLDER)
     folder.mkdir(exist_ok=True)
-    made = filters()
+    made = assemble_filters()
     for old in folder.iterdir():
         if old.name not in made:
             old.unlink()
@@ -27,4 +31,4 @@ def write() -> None:
 
 
 if __name__ == "__main__":
-    write()
+    write_filters()

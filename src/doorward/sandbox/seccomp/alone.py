@@ -6,7 +6,7 @@ sockets, and it does not cover other ways in which processes communicate.
 
 from __future__ import annotations
 
-from doorward.sandbox.seccomp.constants import (
+from doorward.sandbox.seccomp.rules import (
     ACCESS_MODE,
     CREATES,
     CUT_MASK,
@@ -27,96 +27,101 @@ from doorward.sandbox.seccomp.constants import (
     TYPE_PACKET,
     TYPE_SEQUENCED,
     TYPE_STREAM,
+    ArgumentHasBits,
+    ArgumentIs,
+    ArgumentIsLong,
+    CallCase,
+    CallGroup,
+    make_case,
 )
-from doorward.sandbox.seccomp.rules import Case, Group, Has, Is, IsLong, case
 
 
-def _opening(flags: int, mode: int) -> tuple[Case, ...]:
+def _open_cases(flags: int, mode: int) -> tuple[CallCase, ...]:
     return (
-        case("EPERM", Is(flags, (NEITHER_READ_NOR_WRITE,), ACCESS_MODE)),
-        case("EPERM", Is(flags, (CUT_WHILE_READING,), CUT_MASK)),
-        case("EPERM", Has(flags, CREATES), Has(mode, SET_ID)),
+        make_case("EPERM", ArgumentIs(flags, (NEITHER_READ_NOR_WRITE,), ACCESS_MODE)),
+        make_case("EPERM", ArgumentIs(flags, (CUT_WHILE_READING,), CUT_MASK)),
+        make_case("EPERM", ArgumentHasBits(flags, CREATES), ArgumentHasBits(mode, SET_ID)),
     )
 
 
 ALONE = (
-    Group("Programs may not create or join namespaces.", "unshare setns", "EPERM"),
-    Group(
+    CallGroup("Programs may not create or join namespaces.", "unshare setns", "EPERM"),
+    CallGroup(
         "Landlock does not stop an owner from changing the mode, owner and attributes of any file.",
         "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr fsetxattr setxattrat"
         " removexattr lremovexattr fremovexattr removexattrat",
         "EPERM",
     ),
-    Group("It does not stop them from changing file times either.", "utime utimes futimesat", "EPERM"),
-    Group(
+    CallGroup("It does not stop them from changing file times either.", "utime utimes futimesat", "EPERM"),
+    CallGroup(
         "Times may be set on an open file, which Landlock has allowed. In that case the path argument is null.",
         "utimensat",
         "EPERM",
-        (case("allow", IsLong(1, 0)),),
+        (make_case("allow", ArgumentIsLong(1, 0)),),
     ),
-    Group(
+    CallGroup(
         "Early versions of Landlock do not control truncation by path. Programs can use ftruncate on open files.",
         "truncate",
         "EPERM",
     ),
-    Group(
+    CallGroup(
         "Early versions of Landlock also miss O_TRUNC on a file opened for reading, and no version checks a file opened"
         " for neither reading nor writing. Set-user-id and set-group-id bits are refused as in namespaces.",
         "open",
         "allow",
-        _opening(1, 2),
+        _open_cases(1, 2),
     ),
-    Group("The same rule, relative to a folder descriptor.", "openat", "allow", _opening(2, 3)),
-    Group(
+    CallGroup("The same rule, relative to a folder descriptor.", "openat", "allow", _open_cases(2, 3)),
+    CallGroup(
         "Some requests change the metadata of a file opened for reading, so only known requests pass.",
         "ioctl",
         "ENOTTY",
         (
-            case("EPERM", Is(1, TERMINAL_INPUT)),
-            case("allow", Is(1, REQUESTS_OF_TERMINALS_AND_SOCKETS, REQUEST_KIND)),
-            case("allow", Is(1, REQUESTS_OF_FILES)),
+            make_case("EPERM", ArgumentIs(1, TERMINAL_INPUT)),
+            make_case("allow", ArgumentIs(1, REQUESTS_OF_TERMINALS_AND_SOCKETS, REQUEST_KIND)),
+            make_case("allow", ArgumentIs(1, REQUESTS_OF_FILES)),
         ),
     ),
-    Group(
+    CallGroup(
         "Watching a folder reveals names that Landlock would not let the program list. Programs fall back to polling.",
         "inotify_init inotify_init1",
         "ENOSYS",
     ),
-    Group("Without a network namespace, any socket could reach the network.", "socket", "EPERM"),
-    Group(
+    CallGroup("Without a network namespace, any socket could reach the network.", "socket", "EPERM"),
+    CallGroup(
         "A connected pair reaches only itself. Datagram pairs could be redirected to a socket outside.",
         "socketpair",
         "EPERM",
-        (case("allow", Is(0, (FAMILY_UNIX,)), Is(1, (TYPE_STREAM, TYPE_SEQUENCED), TYPE_MASK)),),
+        (make_case("allow", ArgumentIs(0, (FAMILY_UNIX,)), ArgumentIs(1, (TYPE_STREAM, TYPE_SEQUENCED), TYPE_MASK)),),
     ),
-    Group(
+    CallGroup(
         "This sends a signal to all processes of the account. Landlock confines single signals since version 6.",
         "kill",
         "allow",
-        (case("EPERM", Is(0, (EVERYBODY,))),),
+        (make_case("EPERM", ArgumentIs(0, (EVERYBODY,))),),
     ),
-    Group(
+    CallGroup(
         "This changes all processes of the account.",
         "setpriority",
         "allow",
-        (case("EPERM", Is(0, (PRIORITY_OF_USER,))),),
+        (make_case("EPERM", ArgumentIs(0, (PRIORITY_OF_USER,))),),
     ),
-    Group(
+    CallGroup(
         "This changes all processes of the account.",
         "ioprio_set",
         "allow",
-        (case("EPERM", Is(0, (IO_PRIORITY_OF_USER,))),),
+        (make_case("EPERM", ArgumentIs(0, (IO_PRIORITY_OF_USER,))),),
     ),
 )
 
 ALONE_WITH_NETWORK = (
-    Group(
+    CallGroup(
         "Internet sockets are allowed; Unix sockets are not.",
         "socket",
         "EPERM",
         (
-            case("EPERM", Is(1, (TYPE_PACKET,), TYPE_MASK)),
-            case("allow", Is(0, (FAMILY_INET, FAMILY_INET6))),
+            make_case("EPERM", ArgumentIs(1, (TYPE_PACKET,), TYPE_MASK)),
+            make_case("allow", ArgumentIs(0, (FAMILY_INET, FAMILY_INET6))),
         ),
     ),
 )

@@ -11,8 +11,16 @@ import struct
 from collections.abc import Mapping
 from itertools import groupby
 
-from doorward.sandbox.seccomp.machines import Machine
-from doorward.sandbox.seccomp.rules import LOWER_HALF, UNLISTED, Answer, Condition, Decision, Has, Is
+from doorward.sandbox.seccomp.machines import SeccompMachine
+from doorward.sandbox.seccomp.rules import (
+    LOWER_HALF,
+    UNLISTED,
+    ArgumentHasBits,
+    ArgumentIs,
+    CallDecision,
+    Condition,
+    SeccompAnswer,
+)
 
 Code = list[tuple[int, int, int, int]]
 """Instructions: opcode, jump if true, jump if false, constant."""
@@ -29,7 +37,7 @@ _NUMBER, _CONVENTION, _ARGUMENTS = 0, 4, 16
 
 _KILL_PROCESS = 0x8000_0000
 _ERROR = 0x0005_0000
-RETURNS: Mapping[Answer, int] = {
+RETURNS: Mapping[SeccompAnswer, int] = {
     "allow": 0x7FFF_0000,
     "EPERM": _ERROR | 1,
     "ENOTTY": _ERROR | 25,
@@ -38,7 +46,7 @@ RETURNS: Mapping[Answer, int] = {
 }
 
 
-def assemble(machine: Machine, policy: Mapping[str, Decision]) -> bytes:
+def assemble(machine: SeccompMachine, policy: Mapping[str, CallDecision]) -> bytes:
     """Assemble the filter for one machine. Calls that the machine does not have are left out."""
     tree = _search(_ranges({machine.numbers[name]: policy[name] for name in policy if name in machine.numbers}))
     if machine.foreign_from is not None:
@@ -53,22 +61,22 @@ def assemble(machine: Machine, policy: Mapping[str, Decision]) -> bytes:
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in code)
 
 
-def _ranges(by_number: Mapping[int, Decision]) -> list[tuple[int, Decision]]:
+def _ranges(by_number: Mapping[int, CallDecision]) -> list[tuple[int, CallDecision]]:
     """List each number at which the decision changes, with the new decision. The last range has no end."""
-    unlisted = Decision((), UNLISTED)
+    unlisted = CallDecision((), UNLISTED)
     numbers = range(max(by_number) + 2)
     runs = groupby(numbers, key=lambda number: by_number.get(number, unlisted))
     return [(next(run), decision) for decision, run in runs]
 
 
-def _search(ranges: list[tuple[int, Decision]]) -> Code:
+def _search(ranges: list[tuple[int, CallDecision]]) -> Code:
     if len(ranges) == 1:
         return _decide(ranges[0][1])
     middle = len(ranges) // 2
     return _branch(_AT_LEAST, ranges[middle][0], _search(ranges[middle:]), _search(ranges[:middle]))
 
 
-def _decide(decision: Decision) -> Code:
+def _decide(decision: CallDecision) -> Code:
     code: Code = [(_RETURN, 0, 0, RETURNS[decision.otherwise])]
     for case in reversed(decision.cases):
         applies: Code = [(_RETURN, 0, 0, RETURNS[case.answer])]
@@ -81,9 +89,9 @@ def _decide(decision: Decision) -> Code:
 def _test(condition: Condition, yes: Code, no: Code) -> Code:
     lower = _ARGUMENTS + 8 * condition.argument
     load = (_LOAD, 0, 0, lower)
-    if isinstance(condition, Has):
+    if isinstance(condition, ArgumentHasBits):
         return [load, *_branch(_HAS_ANY, condition.bits, yes, no)]
-    if isinstance(condition, Is):
+    if isinstance(condition, ArgumentIs):
         masked = [] if condition.mask == LOWER_HALF else [(_AND, 0, 0, condition.mask)]
         found = no
         for value in reversed(condition.values):

@@ -6,7 +6,7 @@ from importlib import resources
 
 import msgspec
 
-from doorward.sandbox.seccomp.shipped import MACHINES
+from doorward.sandbox.seccomp.filter_files import MACHINES
 
 TABLE = "numbers.txt"
 
@@ -14,7 +14,7 @@ _AUDIT = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 _FOREIGN = {"x86_64": 0x4000_0000, "aarch64": None}
 
 
-class Machine(msgspec.Struct, frozen=True):
+class SeccompMachine(msgspec.Struct, frozen=True):
     name: str
     audit: int
     """The kernel's identifier of the calling convention. A processor has several, each with its own call numbers. A
@@ -24,11 +24,11 @@ class Machine(msgspec.Struct, frozen=True):
     numbers: dict[str, int]
 
 
-def machines() -> list[Machine]:
+def load_machines() -> list[SeccompMachine]:
     """Load the supported machines."""
     table = resources.files(__package__).joinpath(TABLE).read_text("ascii").splitlines()
     rows = [line.split() for line in table if line and not line.startswith("#")]
     return [
-        Machine(name, _AUDIT[name], _FOREIGN[name], {row[0]: int(row[n]) for row in rows if row[n] != "-"})
+        SeccompMachine(name, _AUDIT[name], _FOREIGN[name], {row[0]: int(row[n]) for row in rows if row[n] != "-"})
         for n, name in enumerate(MACHINES, start=1)
     ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from doorward.agents import data
-from doorward.visible import visible
+from doorward.agents import tool_results
+from doorward.core.escape_invisible import escape_invisible
 
 _LONGEST = 300
 _MOST_LINES = 60
@@ -15,7 +15,7 @@ _ONE_WORD = re.compile(r"[\w@.+/-]{1,80}")
 
 def quoted(text: str, most: int = _MOST_LINES) -> str:
     """What somebody else wrote, marked as such on every line."""
-    lines = visible(data.harmless(text)).rstrip().splitlines() or ["(nothing)"]
+    lines = escape_invisible(tool_results.escape_marks(text)).rstrip().splitlines() or ["(nothing)"]
     shown = [f"> {line[:_LONGEST]}" for line in lines[:most]]
     more = [f"({len(lines) - most:,} more lines)"] if len(lines) > most else []
     return "\n".join([*shown, *more])
@@ -23,7 +23,7 @@ def quoted(text: str, most: int = _MOST_LINES) -> str:
 
 def one_line(text: str, most: int = _LONGEST) -> str:
     """A text on one line and not too long."""
-    line = visible(data.harmless(" ".join(text[: most * 4].split())), lines=False)
+    line = escape_invisible(tool_results.escape_marks(" ".join(text[: most * 4].split())), lines=False)
     return line if len(line) <= most else f"{line[:most]}…"
 
 

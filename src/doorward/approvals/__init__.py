@@ -1,1 +1,0 @@
-"""Approvals: decisions of people about single calls."""

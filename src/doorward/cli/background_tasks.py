@@ -1,0 +1,55 @@
+"""Background tasks of a running Doorward: file watchers, personas, upstream servers, ledger maintenance."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import click
+
+from doorward.agents.personas.dispatcher import run_personas
+from doorward.app import House, tidy_periodically
+
+
+@contextlib.asynccontextmanager
+async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIterator[None]:
+    """Run the background tasks: watch edited files, answer as personas, maintain the ledger, delete old data.
+
+    `head_start` delays the costly ones by that many seconds, so that the first answers are fast.
+    """
+    services = house.services
+    chores = (
+        services.recipes.watch(),
+        services.personas.watch(),
+        services.catalogue.watch(),
+        services.servers.watch(),
+        _connect_upstreams(house, head_start),
+        house.ledger_maintainer.watch(),
+        tidy_periodically(house),
+        _check_sandbox(house, head_start),
+    )
+    background = [asyncio.create_task(chore) for chore in chores]
+    try:
+        async with run_personas(house.gate, services, house.models):
+            yield
+    finally:
+        for task in background:
+            task.cancel()
+        await asyncio.gather(*background, return_exceptions=True)
+
+
+async def _connect_upstreams(house: House, head_start: float) -> None:
+    """Start connecting to upstream servers, without waiting for them."""
+    await asyncio.sleep(head_start)
+    house.services.upstreams.start()
+
+
+async def _check_sandbox(house: House, head_start: float) -> None:
+    """Test the sandbox early, so that its limits are known before a program runs in it."""
+    await asyncio.sleep(head_start)
+    level = await house.services.sandbox.level()
+    if level.word != "full":
+        click.echo(click.style(f"The sandbox is {level}. {level.hint}", fg="yellow", bold=True), err=True)
+        if house.settings.sandbox.required:
+            click.echo("Programs are refused, because the setting sandbox.required is on.", err=True)

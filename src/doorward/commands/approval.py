@@ -1,0 +1,225 @@
+"""Commands approval/*: list pending approvals, and approve or deny them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from msgspec import Meta
+
+from doorward.commands.context import Context, Listing
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.clock import to_iso
+from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
+from doorward.core.errors import NotFound, NotPermitted
+from doorward.core.escape_invisible import escape_invisible
+from doorward.core.model import Kind
+from doorward.gate.approvals import Approval, ApprovalState
+from doorward.gate.recipes.policy import is_irreversible
+
+family = Family("approval", category="approvals")
+
+Id = Annotated[str, Meta(description="The approval's id (the ticket)", min_length=1, max_length=64)]
+_AN_ID = "01k9x2m4q7ab3cde"
+
+
+class ApprovalFacts(TypedDict):
+    """An approval, without the full text of the call."""
+
+    id: str
+    state: ApprovalState
+    room: str
+    caller: str
+    command: str
+    params: Annotated[Any, Meta(description="The parameters, with secrets redacted")]
+    createdAt: str
+    expiresAt: str
+    usedBy: Annotated[str | None, Meta(description="The call that used the approval; null if unused")]
+
+
+class ApprovalListItem(ApprovalFacts):
+    waitsForYou: Annotated[bool, Meta(description="Whether you may decide and have not yet")]
+
+
+class ApprovalPage(Listing[ApprovalListItem]):
+    next: Annotated[str | None, Meta(description="The `before` value of the next page; null on the last page")]
+
+
+class ApprovalDetail(ApprovalFacts):
+    kind: Annotated[Kind, Meta(description="The kind of caller: a person, an AI or a program")]
+    onBehalfOf: Annotated[str, Meta(description="The person the AI or program acts for")]
+    why: Annotated[str, Meta(description="Why the call needs approval, under the current rules")]
+    approvers: Annotated[list[str], Meta(description="Who may decide: roles in the room, or people")]
+    quorum: Annotated[int, Meta(description="The number of approvals needed")]
+    safety: Annotated[Safety | None, Meta(description="The command's safety level; null if the command is gone")]
+    cannotDecide: Annotated[str, Meta(description="Why you may not decide; empty if you may")]
+    shown: Annotated[str, Meta(description="Exactly what would run, with hidden characters escaped")]
+    difference: NotRequired[Annotated[str, Meta(description="What the call would change, if it could be previewed")]]
+    decisions: list[dict[str, Any]]
+
+
+@family.command(
+    "list",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("what is waiting for me", {"pending": True})],
+    related=["approval/approve", "approval/deny"],
+    tells_how_it_stands=True,
+)
+async def list_approvals(
+    ctx: Context,
+    pending: Annotated[bool, Meta(description="Only approvals that are still pending")] = False,
+    limit: Annotated[int, Meta(description="Maximum number of approvals, newest first", ge=1, le=500)] = 50,
+    before: Annotated[str, Meta(description="Cursor from `next` of the previous page", max_length=64)] = "",
+) -> ApprovalPage:
+    """List the approvals of your rooms, newest first."""
+    found = await ctx.services.approvals.newest(ctx.caller.tenant, limit, before)
+    decided = await ctx.services.approvals.decided_by(ctx.caller, found)
+    items: list[ApprovalListItem] = [
+        {
+            **_describe(one),
+            "waitsForYou": one.state == "pending" and one.id not in decided and not _why_cannot_decide(ctx, one),
+        }
+        for one in found
+        if (not pending or one.state == "pending") and (_is_in_room(ctx, one) or _is_own(ctx, one))
+    ]
+    return {"items": items, "next": found[-1].id if len(found) == limit else None}
+
+
+@family.command(
+    "show",
+    tier=Tier.SYSTEM,
+    effects=Effects.READ,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=READS_ONLY,
+    examples=[Example("what exactly would run", {"id": _AN_ID})],
+    related=["approval/list"],
+    humans_only=True,
+    tells_how_it_stands=True,
+)
+async def show(ctx: Context, id: Id) -> ApprovalDetail:
+    """Show exactly what an approval would run, with hidden characters escaped."""
+    approval = await ctx.services.approvals.find(ctx.caller.tenant, id)
+    room = ctx.services.rooms.get(approval.tenant, approval.room)
+    hidden = room.direct and not room.is_visible_to(ctx.caller) if room is not None else not approval.room
+    if hidden and not _is_own(ctx, approval):
+        raise ctx.services.approvals.not_found(id)
+    decisions = await ctx.services.approvals.decisions(approval)
+    known = approval.command in ctx.services.registry
+    command = ctx.services.registry[approval.command] if known else None
+    facts: ApprovalDetail = {
+        **_describe(approval),
+        "kind": approval.kind,
+        "onBehalfOf": approval.behalf,
+        "why": _explain_requirement(ctx, approval, command),
+        "approvers": json.loads(approval.approvers),
+        "quorum": approval.quorum,
+        "safety": command.facts.safety if command is not None else None,
+        "cannotDecide": _why_cannot_decide(ctx, approval, decisions),
+        "shown": approval.call_text,
+        "difference": escape_invisible(approval.foreseen),
+        "decisions": [{**one, "at": to_iso(one["at"])} for one in decisions],
+    }
+    if approval.room and not _is_in_room(ctx, approval):
+        facts["shown"] = "(you are not a member of the room)"
+        del facts["difference"]
+    return facts
+
+
+@family.command(
+    "approve",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.DANGEROUS,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("an approval may be used immediately"),
+    examples=[Example("let it run", {"id": _AN_ID})],
+    related=["approval/list", "approval/deny"],
+    humans_only=True,
+)
+async def approve(ctx: Context, id: Id) -> ApprovalFacts:
+    """Approve a waiting call. It may then run once, exactly as shown."""
+    return _describe(await ctx.services.approvals.decide(ctx.caller, id, "approve"))
+
+
+@family.command(
+    "deny",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("the caller was denied; they can run the call again"),
+    examples=[Example("do not let it run", {"id": _AN_ID})],
+    related=["approval/list", "approval/approve"],
+    humans_only=True,
+)
+async def deny(ctx: Context, id: Id) -> ApprovalFacts:
+    """Deny a waiting call."""
+    return _describe(await ctx.services.approvals.decide(ctx.caller, id, "deny"))
+
+
+def _is_in_room(ctx: Context, approval: Approval) -> bool:
+    room = ctx.services.rooms.get(approval.tenant, approval.room)
+    return room is not None and room.is_visible_to(ctx.caller)
+
+
+def _is_own(ctx: Context, approval: Approval) -> bool:
+    """Whether the approval is for a call by this caller, or by an agent or the keeper acting for them."""
+    if not ctx.caller.owns(approval.caller, approval.behalf):
+        return False
+    return ctx.caller.covers_room(approval.room) if approval.room else ctx.caller.rooms is None
+
+
+def _explain_requirement(ctx: Context, approval: Approval, command: Command | None) -> str:
+    """Explain what requires the approval: the room's recipe, or the command itself."""
+    if command is None:
+        return f"The command {approval.command} no longer exists, so this call can no longer run."
+    room = ctx.services.rooms.get(approval.tenant, approval.room)
+    policy = ctx.services.recipes.policy(room.recipe) if room is not None else None
+    if room is not None and policy is not None and policy.approval_terms(command) is not None:
+        return f"The recipe {room.recipe} of the room {room.id} requires approval for {command.name}."
+    if command.asks_first and approval.kind != "human":
+        return f"{command.name} is a tool of another server. Every call of it requires approval."
+    if not approval.room or (approval.kind != "human" and is_irreversible(command)):
+        return (
+            f"The keeper wants to run {command.name}. The keeper needs approval for commands that destroy something, "
+            "reach beyond this machine or cannot be undone."
+        )
+    return f"{command.name} required approval when it was called. It would not under the current rules."
+
+
+def _why_cannot_decide(ctx: Context, approval: Approval, decisions: Sequence[Mapping[str, Any]] = ()) -> str:
+    if any(one["decider"] == ctx.caller.id for one in decisions):
+        return "You have already decided."
+    try:
+        ctx.services.approvals.check_may_decide(ctx.caller, approval)
+    except (NotPermitted, NotFound) as denial:
+        return denial.message
+    return ""
+
+
+def _describe(approval: Approval) -> ApprovalFacts:
+    return {
+        "id": approval.id,
+        "state": approval.state,
+        "room": approval.room,
+        "caller": approval.caller,
+        "command": approval.command,
+        "params": json.loads(approval.redacted),
+        "createdAt": to_iso(approval.created_at),
+        "expiresAt": to_iso(approval.expires_at),
+        "usedBy": approval.used_by,
+    }

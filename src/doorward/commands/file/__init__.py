@@ -1,0 +1,8 @@
+"""Commands file/*: read and change the files of a workspace, with undo. Safe path access is in `sandbox.safefs`."""
+
+from __future__ import annotations
+
+from doorward.commands.file import edits, history, inspection, search
+from doorward.commands.file.family import family
+
+__all__ = ["edits", "family", "history", "inspection", "search"]

@@ -1,0 +1,194 @@
+"""Work on a thread that cancellation does not interrupt."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from doorward.commands.context import Context
+from doorward.commands.file.family import FileChangeFacts
+from doorward.commands.file.text import digest, unified_diff
+from doorward.core.command import Command, EffectPreview
+from doorward.core.errors import BadParams, Conflict, DoorwardError, Unrecorded
+from doorward.sandbox.safefs import SafeRoot
+from doorward.store import before_images
+from doorward.store.sqlite import Statement
+
+T = TypeVar("T")
+
+
+async def run_uninterrupted(work: Callable[[], T]) -> T:
+    """Run `work` on a thread. A cancellation takes effect only after the work has ended."""
+    future = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        while not future.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([future])
+        if not future.cancelled():
+            future.exception()
+        raise
+
+
+KIND = "file"
+
+ContentFunction = Callable[[bytes | None], bytes | None]
+"""Maps the present content of a file to its new content, or raises an error. None means that there is no file."""
+
+_locks: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
+
+
+class FileChange(NamedTuple):
+    path: str
+    before: bytes | None
+    after: bytes | None
+    digest: str
+    """The digest of the new content; empty when the file is deleted."""
+
+    @property
+    def has_effect(self) -> bool:
+        return self.before != self.after
+
+
+async def change_files(
+    ctx: Context, makes: Mapping[str, ContentFunction], *, parents: bool, then: Statement | None = None
+) -> list[FileChange]:
+    """Change files with undo. `then` is stored after all changes are made.
+
+    A cancellation takes effect only after the change: nothing is left half done.
+    """
+    loop = asyncio.get_running_loop()
+
+    def store(*statements: Statement) -> None:
+        asyncio.run_coroutine_threadsafe(ctx.store.write(*statements), loop).result()
+
+    def work() -> list[FileChange]:
+        with SafeRoot(ctx.workspace) as root, contextlib.ExitStack() as stack:
+            changes, staged = [], []
+            for path, make in makes.items():
+                present = root.read_existing(path, ctx.services.settings.files.largest_file)
+                one = _plan_change(ctx, path, make, present.data if present else None)
+                changes.append(one)
+                if one.has_effect:
+                    ready = root.stage(path, one.after, present=present.mark if present else None, parents=parents)
+                    staged.append(stack.enter_context(ready))
+            kept = [_before_image(ctx, n, one) for n, one in enumerate(one for one in changes if one.has_effect)]
+            if kept:
+                store(*kept)
+            for ready in staged:
+                ready.commit()
+        if kept and then is not None:
+            try:
+                store(then)
+            except DoorwardError as error:
+                raise Unrecorded(f"The files were changed, but the change could not be recorded: {error}") from error
+        return changes
+
+    async with lock_files(ctx.workspace, makes):
+        return await run_uninterrupted(work)
+
+
+async def preview_change(ctx: Context, path: str, make: ContentFunction, *, parents: bool) -> dict[str, Any]:
+    """Describe what `change` would do to one file, for a dry run."""
+
+    def work() -> dict[str, Any]:
+        with SafeRoot(ctx.workspace) as root:
+            present = root.read_existing(path, ctx.services.settings.files.largest_file)
+            folder = path.rpartition("/")[0]
+            if not parents and folder:
+                root.stat(folder, follow=True)
+        one = _plan_change(ctx, path, make, present.data if present else None)
+        return {
+            **describe_sizes(one),
+            "digestBefore": digest(one.before),
+            "diff": unified_diff(path, one.before, one.after),
+        }
+
+    return await asyncio.to_thread(work)
+
+
+def register_diff_preview(command: Command) -> None:
+    """Let people approve the diff of the command's effect. The approval is void once the file changes."""
+    effect = command.effect
+    if effect is None:
+        raise TypeError(f"{command.name} has no effect function")
+
+    @command.previews_effect
+    async def foresee(ctx: Context, **params: Any) -> EffectPreview:
+        shown = await effect(ctx, **params)
+        return EffectPreview(msgspec.json.encode({shown["path"]: shown["digestBefore"]}), shown["diff"])
+
+
+def require_digest(make: ContentFunction, path: str, seen: str | None) -> ContentFunction:
+    """Wrap `make` so that it runs only if the file is as the caller last saw it."""
+
+    def checked(present: bytes | None) -> bytes | None:
+        if seen is not None and digest(present) != seen:
+            now = f"its SHA-256 is {digest(present)}" if present is not None else "it does not exist"
+            was = f"SHA-256 {seen}" if seen else "no file"
+            raise Conflict(
+                f"The file {path!r} has changed since you read it: expected {was}, but {now}. Read it again."
+            )
+        return make(present)
+
+    return checked
+
+
+def describe_sizes(one: FileChange) -> FileChangeFacts:
+    return {
+        "path": one.path,
+        "created": one.before is None and one.after is not None,
+        "changed": one.has_effect,
+        "bytesBefore": None if one.before is None else len(one.before),
+        "bytesAfter": None if one.after is None else len(one.after),
+    }
+
+
+def _plan_change(ctx: Context, path: str, make: ContentFunction, before: bytes | None) -> FileChange:
+    approved = None if ctx.effect is None else msgspec.json.decode(ctx.effect)
+    if approved is not None and approved.get(path) != digest(before):
+        raise Conflict(
+            f"The file {path!r} has changed since its new content was approved. Nothing was changed.",
+            hint="Run the call again without the ticket.",
+        )
+    after = make(before)
+    largest = ctx.services.settings.files.largest_file
+    if after is not None and len(after) > largest:
+        raise BadParams(
+            f"The file {path!r} would have {len(after)} bytes; "
+            f"at most {largest} are allowed (setting files.largest_file)."
+        )
+    return FileChange(path, before, after, digest(after))
+
+
+def _before_image(ctx: Context, n: int, one: FileChange) -> Statement:
+    return before_images.store_image(
+        ctx.call,
+        kind=KIND,
+        target=one.path,
+        before=one.before,
+        after=one.digest,
+        at=ctx.services.clock.now(),
+        n=n,
+    )
+
+
+@contextlib.asynccontextmanager
+async def lock_files(workspace: Path, paths: Iterable[str]) -> AsyncIterator[None]:
+    """Lock files, so that only one change of a file runs at a time.
+
+    The lock key is the last path segment: through symlinked folders a file can have several paths, but only one last
+    segment.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        for name in sorted({path.rpartition("/")[2] for path in paths}):
+            lock = _locks.setdefault((str(workspace), name), asyncio.Lock())
+            await stack.enter_async_context(lock)
+        yield

@@ -1,0 +1,130 @@
+"""File content as text: decoding, lines, digests and diffs."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import difflib
+import hashlib
+from collections.abc import Iterator
+from typing import Literal
+
+from doorward.core.errors import BadParams
+
+LONGEST_DIFF = 20_000
+_MOST_LINES_COMPARED = 2_000
+_CONTEXT = 3
+
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+Group = list[tuple[str, int, int, int, int]]
+
+
+def digest(content: bytes | None) -> str:
+    """SHA-256 in hex; the empty string for a file that does not exist."""
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def is_text(content: bytes) -> bool:
+    if b"\x00" in content:
+        return False
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def decode_text(content: bytes, path: str) -> str:
+    if not is_text(content):
+        raise BadParams(
+            f"The file {path!r} is binary ({len(content)} bytes). Only UTF-8 text can be shown or edited; "
+            'read it with encoding="base64".'
+        )
+    return content.decode()
+
+
+def decode_content(content: str, encoding: str) -> bytes:
+    try:
+        return content.encode() if encoding == "utf-8" else base64.b64decode(content, validate=True)
+    except UnicodeEncodeError as error:
+        raise BadParams(
+            f"content has half a character (a lone surrogate) at position {error.start}. Give valid text, or base64."
+        ) from error
+    except (binascii.Error, ValueError) as error:
+        raise BadParams(f"content is not base64 ({error}). Give base64 without line breaks.") from error
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text into lines with their ends. Only a line feed ends a line, as in editors and diffs."""
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def unified_diff(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Render the change as a unified diff, or as one sentence when either side is binary."""
+    if not is_text(before or b"") or not is_text(after or b""):
+        return f"Binary file {path}: {len(before or b'')} bytes become {len(after or b'')}."
+    old = split_lines((before or b"").decode())
+    new = split_lines((after or b"").decode())
+    pieces = [
+        f"--- {'/dev/null' if before is None else f'a/{path}'}\n",
+        f"+++ {'/dev/null' if after is None else f'b/{path}'}\n",
+    ]
+    for group in _groups(old, new):
+        pieces.extend(_hunk(group, old, new))
+    whole = "".join(pieces)
+    if len(whole) <= LONGEST_DIFF:
+        return whole
+    return f"{whole[:LONGEST_DIFF]}\n… {len(whole) - LONGEST_DIFF} more characters of the diff are not shown.\n"
+
+
+def _groups(old: list[str], new: list[str]) -> list[Group]:
+    """Group the changes with context. Equal ends are skipped first, since comparing takes quadratic time."""
+    shorter = min(len(old), len(new))
+    head = 0
+    while head < shorter and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old_end, new_end = len(old) - tail, len(new) - tail
+    if max(old_end, new_end) - head > _MOST_LINES_COMPARED:
+        middle: list[Opcode] = [("replace", head, old_end, head, new_end)]
+    else:
+        matcher = difflib.SequenceMatcher(None, old[head:old_end], new[head:new_end])
+        middle = [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in matcher.get_opcodes()]
+    whole: list[Opcode] = [("equal", 0, head, 0, head), *middle, ("equal", old_end, len(old), new_end, len(new))]
+    return list(
+        _KnownOpcodes([code for code in whole if code[1] < code[2] or code[3] < code[4]]).get_grouped_opcodes(_CONTEXT)
+    )
+
+
+class _KnownOpcodes(difflib.SequenceMatcher[str]):
+    """A matcher with precomputed opcodes, for difflib's standard grouping."""
+
+    def __init__(self, known: list[Opcode]) -> None:
+        super().__init__()
+        self._known = known
+
+    def get_opcodes(self) -> list[Opcode]:
+        return self._known
+
+
+def _hunk(group: Group, old: list[str], new: list[str]) -> Iterator[str]:
+    yield f"@@ -{_span(group[0][1], group[-1][2])} +{_span(group[0][3], group[-1][4])} @@\n"
+    for tag, a, b, c, d in group:
+        if tag == "equal":
+            yield from (_line(" ", line) for line in old[a:b])
+            continue
+        yield from (_line("-", line) for line in old[a:b])
+        yield from (_line("+", line) for line in new[c:d])
+
+
+def _span(start: int, end: int) -> str:
+    count = end - start
+    first = start + 1 if count else start
+    return str(first) if count == 1 else f"{first},{count}"
+
+
+def _line(sign: str, line: str) -> str:
+    return f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"

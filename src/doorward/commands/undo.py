@@ -1,0 +1,88 @@
+"""The command `undo`: revert the changes of an execution."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated, Any, TypedDict, cast
+
+from msgspec import Meta
+
+from doorward.commands.context import Context
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.command import Example, Family, Undo
+from doorward.core.errors import Conflict, NotFound, NotPermitted
+from doorward.store import before_images, executions
+
+family = Family("", category="history")
+
+ExecutionId = Annotated[str, Meta(description="The id of the execution to undo, from its result", max_length=64)]
+
+
+class UndoResult(TypedDict):
+    """The undone execution. The undoer of each kind adds its own fields."""
+
+    undone: Annotated[str, Meta(description="The execution that was undone")]
+    command: Annotated[str, Meta(description="The command it had run")]
+
+
+@family.command(
+    "undo",
+    tier=Tier.CODE,
+    effects=Effects.READ | Effects.WRITE,
+    access=Access.EDIT,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=30,
+    undo=Undo("*"),
+    examples=[Example("undo the execution 01k9x2m4q7ab3cde", {"execution": "01k9x2m4q7ab3cde"})],
+)
+async def undo(ctx: Context, execution: ExecutionId) -> UndoResult:
+    """Undo the changes of an execution: files, records, rooms, recipes.
+
+    It is refused if the same things have changed since. An undo can itself be undone.
+    """
+    return await undo_execution(ctx, execution)
+
+
+@undo.describes_effect
+async def undo_effect(ctx: Context, execution: str) -> dict[str, Any]:
+    images = await images_to_restore(ctx, execution)
+    return {"command": images[0].command, "wouldRestore": [f"{image.kind} {image.target}" for image in images]}
+
+
+async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | None = None) -> UndoResult:
+    """Restore every before-image of an execution, if the caller has the right to make the change itself."""
+    images = await images_to_restore(ctx, execution, kinds)
+    restored = await ctx.services.registry.undoer(images[0].kind).restore(ctx, images)
+    return cast("UndoResult", {"undone": execution, "command": images[0].command, **restored})
+
+
+async def images_to_restore(
+    ctx: Context, execution: str, kinds: Collection[str] | None = None
+) -> list[before_images.BeforeImage]:
+    """The before-images of an execution, if this caller may undo it now."""
+    images = await before_images.of_call(ctx.store, ctx.caller.tenant, execution)
+    reached = ctx.caller.rooms is None or await executions.in_span(ctx.store, ctx.caller.rooms, execution)
+    if not images or not reached or (kinds is not None and images[0].kind not in kinds):
+        raise NotFound(
+            f"There is nothing to undo for execution {execution!r}. Only an execution that changed something, "
+            "and whose command supports undo, can be undone."
+        )
+    first = images[0]
+    if first.undone_by:
+        raise Conflict(
+            f"Execution {execution} is already undone, by {first.undone_by}.",
+            hint=f"To restore the change, undo {first.undone_by}.",
+        )
+    own = ctx.caller.owns(first.caller, first.behalf)
+    if not own and (ctx.caller.kind != "human" or ctx.caller.access < Access.FULL):
+        raise NotPermitted(
+            f"Execution {execution} is another caller's. Only its caller or a person with full access may undo it."
+        )
+    if first.command in ctx.services.registry:
+        ruling = ctx.get_ruling(first.command)
+        if not ruling.allowed:
+            raise NotPermitted(
+                f"Undoing {first.command} requires the right to run it: {ruling.reason}", rule=ruling.rule
+            )
+    return images

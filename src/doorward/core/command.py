@@ -1,0 +1,405 @@
+"""Declaration of commands. Everything about a command is in one place; a missing safety fact breaks the import."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+
+from doorward.core import names
+from doorward.core.classification import Access, Effects, Safety, Tier
+from doorward.core.errors import BadParams
+from doorward.core.signatures import result_schema, signature_schema
+from doorward.core.validation import Validator, validator
+
+_JSON_WORDS = {None: "null", True: "true", False: "false"}
+
+RunFunction = Callable[..., Awaitable[Any]]
+"""`async def run(ctx, **params)`. The result is any value with a JSON form."""
+ResultSchema = Callable[[], dict[str, Any] | None]
+"""Computes the schema of a result."""
+FindAliased = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
+"""From the registry and valid parameters to the command that an alias stands for, and its parameters, or None."""
+FindSecrets = Callable[[Mapping[str, Any]], Iterable[str]]
+"""From parameters to the secrets in them that no parameter name reveals."""
+
+
+class Example(msgspec.Struct, frozen=True):
+    """One use of a command: a request in plain words, and its parameters."""
+
+    says: str
+    params: Mapping[str, Any]
+
+
+class EffectPreview(msgspec.Struct, frozen=True):
+    """The effect of a call, previewed before approval, so that people approve exactly that effect."""
+
+    effect: bytes | None
+    """For the command: the effect to apply once approved, or the state it must find unchanged. None: it just runs."""
+    shown: str
+    """For people: the difference as text."""
+
+
+class Blocks(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A result in MCP content blocks (text, image, audio, link, resource), from an upstream server."""
+
+    content: list[dict[str, Any]]
+    structured_content: Any = None
+    """The structured form of the same result, if there is one."""
+
+
+class Undo(msgspec.Struct, frozen=True):
+    """The command keeps before-images of this kind, which an undoer of the same kind can restore.
+
+    The kind `*` is for `undo` itself, which keeps the kind it restored.
+    """
+
+    kind: str
+
+
+class NoUndo(msgspec.Struct, frozen=True):
+    """The explicit statement that the command cannot be undone, and why."""
+
+    why: str
+
+
+READS_ONLY = NoUndo("it changes nothing")
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """The declared facts of a command. No safety fact has a default."""
+
+    tier: Tier
+    effects: Effects
+    access: Access
+    safety: Safety
+    cost: float
+    timeout: float
+    undo: Undo | NoUndo
+    examples: tuple[Example, ...]
+    related: tuple[str, ...] = ()
+    humans_only: bool = False
+    house_wide: bool = False
+    """It reads or changes what all tenants share, so only the owner's tenant may run it."""
+    tells_how_it_stands: bool = False
+    """It reads a status that changes by itself, so that polling it is no loop."""
+    thinks: bool = False
+    """It runs the keeper on a request in plain words: calls inside it are the keeper's."""
+    works_by_calls: bool = False
+    """It changes things only by nested calls. Approvals are asked for those."""
+    once_by: str = ""
+    """The parameter that holds the caller's idempotency key."""
+    reveals: str = ""
+    """The command that a caller must be allowed to run before a dry run shows it the effect."""
+
+
+class Command:
+    """A named, typed, classified command."""
+
+    ours = True
+    """Whether the declaration is Doorward's or a plugin's and so must be complete. Upstream tools may lack texts."""
+
+    private = False
+    """Whether it exists only for the owner's tenant. Other tenants do not learn its name."""
+
+    unlisted = False
+    """Whether tool lists leave it out, because clients reach it by another protocol method."""
+
+    def __init__(
+        self,
+        name: str,
+        facts: Facts,
+        *,
+        run: RunFunction,
+        summary: str,
+        description: str,
+        category: str,
+        schema: dict[str, Any],
+        arguments: Mapping[str, str],
+        returns: ResultSchema | None = None,
+        secret: frozenset[str] = frozenset(),
+        wire: str = "",
+    ) -> None:
+        self.name = name
+        self.facts = facts
+        self.run = run
+        self.summary = summary
+        self.description = description
+        self.category = category
+        self.schema = schema
+        self.arguments = arguments
+        """Parameter name on the wire to the function's argument name."""
+        self._returns = returns
+        self.secret = secret
+        """Parameters whose values are never recorded."""
+        self.effect: RunFunction | None = None
+        self.preview: RunFunction | None = None
+        self.find_secrets: FindSecrets | None = None
+        self.find_aliased: FindAliased | None = None
+        """Finds the command that this one is an alias of; see `means`."""
+        self.words = ""
+        """The list parameter that takes the words a person types after a program's name; empty for none."""
+        self.beside_words: tuple[str, ...] = ()
+        """Parameters that can be given by name together with such words."""
+        self.version = ""
+        """Distinguishes declarations under the same name, where they can change while Doorward runs."""
+        self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
+        self.wire = wire or names.wire_name(name)
+        self.asks_first = False
+        """Whether agents and programs need approval for every call, whatever the recipe says."""
+        self.withheld = ""
+        """Why nobody may run it now, as a sentence; empty when it is available."""
+        if not self.ours:
+            _ = self._validator  # an invalid upstream schema must fail now
+        _check_complete(self)
+
+    def __repr__(self) -> str:
+        return f"Command({self.name!r})"
+
+    @functools.cached_property
+    def returns(self) -> dict[str, Any] | None:
+        """The JSON Schema of the result as `as_object` gives it; None when the type says nothing.
+
+        Computed on demand: most short-lived processes never need it.
+        """
+        return self._returns() if self._returns is not None else None
+
+    @functools.cached_property
+    def _validator(self) -> Validator:
+        """Compiled on first use: most processes run few commands."""
+        return validator(self.schema)
+
+    def describes_effect(self, effect: RunFunction) -> RunFunction:
+        """Decorator: `effect` describes for a dry run what the command would do. It changes nothing."""
+        self.effect = effect
+        return effect
+
+    def previews_effect(self, foresee: RunFunction) -> RunFunction:
+        """Decorator: `foresee` previews the effect for approval, without changing anything."""
+        self.preview = foresee
+        return foresee
+
+    def finds_secrets(self, find: FindSecrets) -> FindSecrets:
+        """Decorator: `find` gives the secrets in parameters whose names do not reveal them, such as shell lines.
+
+        Its parameters are not validated yet.
+        """
+        self.find_secrets = find
+        return find
+
+    def secrets_in(self, params: Mapping[str, Any]) -> tuple[str, ...]:
+        """The secrets in these parameters that no parameter name reveals."""
+        return tuple(self.find_secrets(params)) if self.find_secrets is not None else ()
+
+    def aliases(self, meant: FindAliased) -> FindAliased:
+        """Decorator: this command is an alias, and `meant` finds the command and parameters it stands for.
+
+        The gate then authorizes, runs and records that command. When `meant` finds none, the alias itself runs.
+        """
+        self.find_aliased = meant
+        return meant
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Refuse parameters that do not match the schema, with a sentence about the first fault."""
+        if self._validator.is_valid(params):
+            return
+        raise BadParams(
+            f"{self.name}: {describe_fault(next(self._validator.iter_errors(params)), self.schema)}",
+            hint=f"Parameters: {self.usage}",
+        )
+
+    @property
+    def usage(self) -> str:
+        """The parameters on one line: required ones bare, optional ones in brackets."""
+        return self._usage(self.schema.get("required", []))
+
+    def _usage(self, required: Sequence[str]) -> str:
+        words = [
+            f"--{key}=<{_type_word(spec)}>" if key in required else f"[--{key}=<{_type_word(spec)}>]"
+            for key, spec in self.schema["properties"].items()
+        ]
+        return " ".join(words) or "none"
+
+    def __call__(self, ctx: Any, params: Mapping[str, Any]) -> Awaitable[Any]:
+        return self.run(ctx, **{self.arguments[key]: value for key, value in params.items()})
+
+
+class Undoer(msgspec.Struct, frozen=True):
+    """Restores one kind of before-image; see `commands/undo.py`."""
+
+    kind: str
+    restore: RunFunction
+
+
+class Family:
+    """A family of commands, `area/verb`, declared in one file."""
+
+    def __init__(self, area: str, *, category: str) -> None:
+        self.area = area
+        self.category = category
+        self.commands: list[Command] = []
+        self.undoers: list[Undoer] = []
+
+    def command(
+        self,
+        verb: str,
+        *,
+        tier: Tier,
+        effects: Effects,
+        access: Access,
+        safety: Safety,
+        cost: float,
+        timeout: float,
+        undo: Undo | NoUndo,
+        examples: Sequence[Example],
+        related: Sequence[str] = (),
+        humans_only: bool = False,
+        house_wide: bool = False,
+        tells_how_it_stands: bool = False,
+        thinks: bool = False,
+        works_by_calls: bool = False,
+        once_by: str = "",
+        reveals: str = "",
+        secret: Sequence[str] = (),
+        wire: str = "",
+    ) -> Callable[[RunFunction], Command]:
+        """Declare the decorated function as the command `area/verb` (or `verb` when the area is empty).
+
+        `wire` overrides the name for doors that allow no slash.
+        """
+        facts = Facts(
+            tier=tier,
+            effects=effects,
+            access=access,
+            safety=safety,
+            cost=cost,
+            timeout=timeout,
+            undo=undo,
+            examples=tuple(examples),
+            related=tuple(related),
+            humans_only=humans_only,
+            house_wide=house_wide,
+            tells_how_it_stands=tells_how_it_stands,
+            thinks=thinks,
+            works_by_calls=works_by_calls,
+            once_by=once_by,
+            reveals=reveals,
+        )
+
+        def declare(run: RunFunction) -> Command:
+            text = inspect.getdoc(run) or ""
+            schema, arguments = signature_schema(run)
+            command = Command(
+                f"{self.area}/{verb}" if self.area else verb,
+                facts,
+                run=run,
+                summary=text.partition("\n")[0],
+                description=text,
+                category=self.category,
+                schema=schema,
+                arguments=arguments,
+                returns=functools.partial(result_schema, run),
+                secret=frozenset(secret),
+                wire=wire,
+            )
+            self.commands.append(command)
+            return command
+
+        return declare
+
+    def undoer(self, kind: str) -> Callable[[RunFunction], RunFunction]:
+        """Declare the decorated function as the undoer of this kind."""
+
+        def declare(restore: RunFunction) -> RunFunction:
+            self.undoers.append(Undoer(kind, restore))
+            return restore
+
+        return declare
+
+
+def to_builtins(result: Any) -> Any:
+    """Convert a result to plain values. Blocks stay: they hold plain values already, and doors must recognise them."""
+    return result if type(result) is Blocks else msgspec.to_builtins(result)
+
+
+def to_object(result: Any) -> dict[str, Any]:
+    """Wrap a result that is not an object into one."""
+    if type(result) is Blocks:
+        result = msgspec.to_builtins(result)
+    return result if isinstance(result, dict) else {"result": result}
+
+
+def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any], *, private: bool = False) -> str:
+    """Describe a schema violation: where, what is wrong, what would be valid and, unless `private`, what was given."""
+    where = ".".join(str(step) for step in fault.instance_path)
+    keyword = fault.kind.name
+    if keyword == "additionalProperties":
+        known = list(schema.get("properties", {}))
+        given = ", ".join(repr(name) for name in fault.kind.as_dict()["unexpected"])
+        inside = f" in {where}" if where else ""
+        valid = "only the documented ones" if where else ", ".join(known) or "none"
+        return f"unknown parameter {given}{inside}; valid: {valid}."
+    if keyword == "required":
+        return f"parameter {fault.kind.as_dict()['property']!r} is missing{f' in {where}' if where else ''}."
+    given = "" if private else f"; given {shorten(fault.instance)}"
+    return f"parameter {where or 'object'}: {fault.message}{given}."
+
+
+def shorten(value: Any, limit: int = 80) -> str:
+    """Format a value for an error sentence: short, without control characters."""
+    text = _JSON_WORDS[value] if value is None or isinstance(value, bool) else repr(value)
+    length = len(value if isinstance(value, str) else text)
+    return text if len(text) <= limit else f"{text[:limit]}… ({length} characters)"
+
+
+def _type_word(spec: Any) -> str:
+    if not isinstance(spec, dict):  # a schema can also be true
+        return "value"
+    if "enum" in spec:
+        return "|".join(str(value) for value in spec["enum"])
+    kind = spec.get("type")
+    if isinstance(kind, str):
+        return kind
+    if "anyOf" in spec:
+        return "|".join(_type_word(one) for one in spec["anyOf"] if one != {"type": "null"})
+    return "value"
+
+
+def _check_complete(command: Command) -> None:
+    """Break the import when a safety fact is missing or contradicts another."""
+    facts = command.facts
+    problems = []
+    if not names.is_canonical(command.name):
+        problems.append("the name is not area/verb in lower case")
+    if not names.WIRE.fullmatch(command.wire):
+        problems.append(f"its wire name {command.wire!r} is not valid at every door")
+    if not command.summary:
+        problems.append("the function has no docstring")
+    if command.ours and not facts.examples:
+        problems.append("there is no example")
+    if facts.cost < 0 or not 0 < facts.timeout <= 86_400:
+        problems.append("cost must be at least 0 and timeout between 0 and 86400 seconds")
+    if not facts.effects:
+        problems.append("no effect is declared, not even read")
+    if facts.tier is Tier.INFORMATION and not command.reads_only:
+        problems.append("the information tier is for commands that only read")
+    if isinstance(facts.undo, Undo) and command.reads_only:
+        problems.append("it declares an undo but no change")
+    if facts.undo is READS_ONLY and not command.reads_only:
+        problems.append("it can change something, so NoUndo needs its own reason")
+    if facts.once_by and facts.once_by not in command.schema["properties"]:
+        problems.append(f"once_by names {facts.once_by!r}, which is not a parameter")
+    for key, spec in command.schema["properties"].items():
+        if command.ours and not spec.get("description"):
+            problems.append(f"parameter {key} has no description")
+    for example in facts.examples:
+        try:
+            command.check(example.params)
+        except BadParams as fault:
+            problems.append(f"example {example.says!r} does not fit: {fault}")
+    if problems:
+        raise TypeError(f"command {command.name}: {'; '.join(problems)}")

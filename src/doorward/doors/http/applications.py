@@ -1,0 +1,83 @@
+"""The HTTP applications: the public one for the network, and the terminal's on the owner-only socket."""
+
+from __future__ import annotations
+
+import logging
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from doorward import __version__
+from doorward.commands.context import Services
+from doorward.core.errors import DEFECT, Broken
+from doorward.core.events import CommandExecuted
+from doorward.doors.console.static_files import ConsoleFiles
+from doorward.doors.http.host_guard import HostGuard, allowed_host_names
+from doorward.doors.http.metrics import CONTENT_TYPE, Metrics
+from doorward.doors.http.problems import HttpProblem, error_response
+from doorward.doors.mcp.door import McpDoor
+from doorward.doors.mcp.http import EndpointShortcut, mcp_routes
+from doorward.doors.rest.api import RestApi
+from doorward.doors.terminal import routes
+from doorward.doors.terminal.routes import ShellWordRoutes, TerminalRoutes, room_routes
+from doorward.gate.gate import Gate
+
+log = logging.getLogger(__name__)
+
+
+class HttpApplications:
+    """The two ASGI applications: `public` for the network, `private` for the owner's socket."""
+
+    def __init__(self, gate: Gate, services: Services) -> None:
+        self._services = services
+        self.settings = services.settings.server
+        self.executions = services.executions
+        self.mcp = McpDoor(gate, services)
+        self._metrics = Metrics(services.count_running, lambda: services.store.head.seq)
+        services.events.subscribe(self._metrics.observe, CommandExecuted)
+        shared = [Route("/health", self._serve_health), Route("/metrics", self._serve_metrics)]
+        self.router = Starlette(
+            routes=[*mcp_routes(self.mcp), *shared, *RestApi(gate, services).routes, *ConsoleFiles().routes],
+            exception_handlers={HTTPException: _handle_http_error, Exception: _handle_defect},
+        )
+        self.public = HostGuard(
+            EndpointShortcut(self.router), allowed_host_names(self.settings), self.settings.allowed_origins
+        )
+        self.private = Starlette(
+            routes=[
+                *shared,
+                *TerminalRoutes(gate, services).routes,
+                *room_routes(gate, services),
+                *ShellWordRoutes(gate, services).routes,
+            ],
+            exception_handlers=routes.EXCEPTION_HANDLERS,
+        )
+
+    async def _serve_health(self, request: Request) -> Response:
+        services = self._services
+        problems = len(services.recipes.problems) + len(services.personas.problems)
+        problems += bool(services.catalogue.problem) + bool(services.servers.problem) + services.store.failing
+        state = {"status": "degraded" if problems else "ok", "version": __version__, "problems": problems}
+        return JSONResponse(state)
+
+    async def _serve_metrics(self, request: Request) -> Response:
+        return Response(self._metrics.render(), media_type=CONTENT_TYPE)
+
+
+async def _handle_http_error(request: Request, error: Exception) -> Response:
+    """Answer unknown paths and methods."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    if status == 405:
+        allowed = dict(getattr(error, "headers", None) or {})
+        detail = f"{request.url.path} does not accept {request.method}; valid: {allowed.get('Allow', 'GET')}."
+        return HttpProblem("method_not_allowed", detail, headers=allowed).to_response()
+    there = "/api, /console, /docs, /health, /mcp, /metrics and /openapi.json"
+    return HttpProblem("no_such_path", f"Unknown path {request.url.path[:200]}. The server has {there}.").to_response()
+
+
+async def _handle_defect(request: Request, error: Exception) -> Response:
+    log.error("a request failed with a defect", exc_info=error)
+    return error_response(Broken(DEFECT))

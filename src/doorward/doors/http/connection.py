@@ -1,0 +1,405 @@
+"""HTTP connections with limits on time, size and unread output.
+
+uvicorn parses requests well but sets few limits. The limits here apply to every route, before a route sees the request.
+A connection has no timer of its own: the server checks all connections once a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.parse
+from typing import TYPE_CHECKING
+
+import httptools
+from uvicorn._types import ASGI3Application, ASGIVersions, HTTPScope
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from doorward.doors.http import headers
+from doorward.doors.http.problems import (
+    MEDIA_TYPE,
+    NOT_HTTP,
+    TOO_LARGE,
+    TOO_MANY_CONNECTIONS,
+    TOO_SLOW,
+    UNSUPPORTED_CODING,
+    ProblemType,
+)
+from doorward.doors.http.request_cycle import HoldableFlow, RequestCycle
+
+if TYPE_CHECKING:
+    from doorward.doors.http.server import ServerConnections
+
+_MAX_PIPELINED = 32
+"""Pipelined requests that may wait behind the current one; at this number reading pauses."""
+_SLICE_BYTES = 8_192
+"""Bytes parsed at once. Small, because a slice can hold many pipelined requests."""
+_LINGER_SECONDS = 2.0
+_LINGER_BYTES = 64 * 1024 * 1024
+"""Bytes discarded after a refusal. Closing at once could reset the connection before the client reads the answer."""
+_ASGI: ASGIVersions = {"version": "3.0", "spec_version": "2.3"}
+_CHECKED_HEADERS = frozenset({b"expect", b"content-length", b"transfer-encoding"})
+
+
+class ServerConnection(HttpToolsProtocol):
+    """A connection that is refused, timed out or closed when it exceeds a limit."""
+
+    server_state: ServerConnections
+    flow: HoldableFlow
+
+    _wait_started = 0.0
+    """When the current wait began."""
+    _in_head = True
+    _head_bytes = 0
+    _in_body = False
+    _body_bytes = 0
+    _chunked = False
+    _refusal: headers.HeadFault | None = None
+    _discarding = False
+    """Whether further input is discarded."""
+    _discarded_bytes = 0
+    _lingering = False
+    _deferred = b""
+    """Received bytes that are parsed when fewer requests wait."""
+    _unsent = 0
+    _unsent_since = 0.0
+    _head_cache: headers.HeadCache | None = None
+    """Cache of earlier request heads; None until the first. The next request often begins with the same bytes."""
+    _running: RequestResponseCycle | None = None
+    """The request being answered. `cycle` is the newest request received."""
+
+    # Transport callbacks.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._wait_started = self.loop.time()
+        if len(self.connections) >= self.server_state.max_connections:
+            self.transport = transport
+            self._discarding = True
+            self._send_problem(
+                TOO_MANY_CONNECTIONS,
+                f"All {self.server_state.max_connections} connections are in use. Try again in a few seconds.",
+            )
+            transport.close()
+            return
+        super().connection_made(transport)
+        self.flow = HoldableFlow(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        unanswered = [self._running, *(cycle for cycle, _ in self.pipeline)]
+        self.pipeline.clear()
+        super().connection_lost(exc)
+        for cycle in unanswered:
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self._running = None
+        self._discarding = True
+
+    def data_received(self, data: bytes) -> None:
+        if self._discarding:
+            self._discarded_bytes += len(data)
+            if self._discarded_bytes > _LINGER_BYTES:
+                self.transport.abort()
+            return
+        known = self._head_cache
+        again = known.match(data) if known is not None and not self._in_head and not self._in_body else None
+        if again is not None:
+            self._accept_cached(again, data)
+            if len(self.pipeline) > _MAX_PIPELINED:
+                self.flow.hold()
+            return
+        for start in range(0, len(data), _SLICE_BYTES):
+            if not self._parse(data[start : start + _SLICE_BYTES] if len(data) > _SLICE_BYTES else data):
+                return
+            if len(self.pipeline) > _MAX_PIPELINED:
+                self._deferred = data[start + _SLICE_BYTES :]
+                self.flow.hold()
+                return
+
+    def _parse(self, data: bytes) -> bool:
+        """Parse a slice. Returns False when nothing after it may be parsed."""
+        newest, in_body, body_bytes = self.cycle, self._in_body, self._body_bytes
+        between = not in_body and not (self._in_head and self._head_bytes)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._discarding = True  # the rest is in a protocol that we do not speak
+        except httptools.HttpParserError as error:
+            if self._refusal is None:
+                self._refusal = NOT_HTTP, f"The request is not valid HTTP: {_describe_parse_error(error)}."
+        if self._refusal is not None:
+            self._refuse(*self._refusal)
+            return False
+        if self._in_head:
+            # The head's offset behind another request is unknown, and matters little within one slice.
+            self._head_bytes += len(data) if self.cycle is newest and not in_body else 1
+        elif self._in_body:
+            # Trailer fields follow a body, and can be endless like header fields.
+            self._head_bytes = self._head_bytes + len(data) if in_body and self._body_bytes == body_bytes else 0
+        elif between and self.cycle is not newest and self.cycle.keep_alive and not self.expect_100_continue:
+            self._head_cache = self._head_cache or headers.HeadCache()
+            self._head_cache.add(data, self._body_bytes, self.cycle.scope)
+        if self._head_bytes > self.server_state.limits.largest_head:
+            self._refuse(*headers.head_too_large(self.server_state.limits.largest_head))
+        return not self._discarding
+
+    def _accept_cached(self, again: headers.CachedHead, data: bytes) -> None:
+        """Accept a request whose head equals an earlier one, without parsing it again.
+
+        This is safe because the parser is between two requests, and its result depends only on the bytes of the head.
+        """
+        if self._running is None:
+            self._wait_started = self.loop.time()
+        scope = again.scope.copy()
+        scope["state"] = {}
+        before = self.cycle
+        self.cycle = cycle = RequestCycle(self, scope, True)
+        cycle.complete_body = data[again.head :]
+        cycle.more_body = False
+        self._start_or_queue(cycle, before)
+
+    # Parser callbacks.
+
+    def on_message_begin(self) -> None:
+        if self._refusal is not None:
+            return
+        if not self._in_head:
+            self._in_head = True
+            self._head_bytes = 0
+            if self._running is None:
+                self._wait_started = self.loop.time()
+        self._chunked = False
+        self.url = b""
+        self.expect_100_continue = False
+        self.headers = headers.HeaderFields()
+
+    def on_url(self, url: bytes) -> None:
+        if self._refusal is None:
+            self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._in_head or self._refusal is not None:
+            return  # a trailer field; it must not pass for a checked header field
+        name = name.lower()
+        if name in _CHECKED_HEADERS:
+            self._check_header(name, value)
+        self.headers.append((name, value))
+
+    def _check_header(self, name: bytes, value: bytes) -> None:
+        if name == b"expect":
+            self.expect_100_continue = value.lower() == b"100-continue"
+        elif name == b"transfer-encoding":
+            if self._chunked or value.lower() != b"chunked":
+                self._refusal = UNSUPPORTED_CODING, "Transfer-Encoding must be `chunked`, given once."
+            self._chunked = True
+        elif int(value) > self.server_state.limits.largest_body:
+            self._refusal = self._body_too_large()
+
+    def on_headers_complete(self) -> None:
+        version = self.parser.get_http_version()
+        if self._refusal is None:
+            most = self.server_state.limits.largest_head
+            self._refusal = headers.find_fault(self.url, self.headers, version, self._chunked, most)
+        if self._refusal is not None:
+            return
+        self._in_head = False
+        self._in_body = True
+        self._head_bytes = self._body_bytes = 0
+        if self._running is None:
+            self._wait_started = self.loop.time()
+        before = self.cycle
+        stays = version != "1.0" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
+        self.cycle = cycle = RequestCycle(self, self._build_scope(version), stays)
+        cycle.waiting_for_100_continue = self.expect_100_continue
+        self._start_or_queue(cycle, before)
+
+    def _start_or_queue(self, cycle: RequestCycle, before: RequestResponseCycle | None) -> None:
+        if before is None or before.response_complete:
+            self._start_asgi_task(cycle, self.app)
+        else:
+            self.pipeline.appendleft((cycle, self.app))
+
+    def _build_scope(self, version: str) -> HTTPScope:
+        """The ASGI scope of the request."""
+        target = httptools.parse_url(self.url)
+        path = target.path.decode("ascii")
+        return {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme or "http",
+            "method": self.parser.get_method().decode("ascii"),
+            "root_path": "",
+            "path": urllib.parse.unquote(path) if "%" in path else path,
+            "raw_path": target.path,
+            "query_string": target.query or b"",
+            "headers": self.headers,
+            "state": {},
+        }
+
+    def on_body(self, body: bytes) -> None:
+        if self._refusal is not None:
+            return
+        self._body_bytes += len(body)
+        if self._body_bytes > self.server_state.limits.largest_body:
+            self._refusal = self._body_too_large()
+            return
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self._refusal is not None:
+            return
+        self._in_body = False
+        super().on_message_complete()
+
+    def _body_too_large(self) -> headers.HeadFault:
+        return TOO_LARGE, f"A request body may have at most {self.server_state.limits.largest_body} bytes."
+
+    # Responses.
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        task = self.loop.create_task(self._run_app(cycle, app))
+        self.tasks.add(task)
+
+    async def _run_app(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Run the application. This is cheaper than a callback at the end of the task."""
+        try:
+            await cycle.run_asgi(app)
+        finally:
+            self.tasks.discard(asyncio.current_task(self.loop))
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        self._running = None
+        if self._lingering or self.transport.is_closing():
+            return
+        self._wait_started = self.loop.time()
+        if self.flow.read_paused:
+            self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self.flow.held:
+            put_off, self._deferred = self._deferred, b""
+            self.flow.release()
+            self.loop.call_soon(self.data_received, put_off)
+        elif self._in_body and (
+            self.expect_100_continue or not headers.is_nearly_complete(self.headers, self._body_bytes)
+        ):
+            self._linger()  # answered before the request was complete: the rest is not needed
+
+    # Closing.
+
+    def check_timeouts(self, now: float) -> None:
+        """Close the connection if its client takes too long to send or to read."""
+        limits = self.server_state.limits
+        unsent = self.transport.get_write_buffer_size()
+        if unsent:
+            if unsent != self._unsent:
+                self._unsent, self._unsent_since = unsent, now
+            elif now - self._unsent_since > limits.unread_seconds:
+                self._abort("unread")
+            return
+        self._unsent = 0
+        waited = now - self._wait_started
+        if self._lingering:
+            if waited > _LINGER_SECONDS:
+                self.transport.abort()
+        elif self._running is not None:
+            if self.flow.held and waited > limits.unread_seconds:
+                self._abort("impatient")  # the client may be gone, which goes unnoticed while nothing is read
+            elif self._in_body and waited > limits.body_seconds:
+                detail = f"The body was incomplete after {limits.body_seconds:g} s; got {self._body_bytes} bytes."
+                self._refuse(TOO_SLOW, detail)
+        elif self._in_body:
+            if waited > _LINGER_SECONDS:
+                self.transport.close()
+        elif self._in_head:
+            if waited > limits.head_seconds:
+                self._refuse(TOO_SLOW, f"The request head was incomplete after {limits.head_seconds:g} s.")
+        elif waited > limits.idle_seconds:
+            self.transport.close()
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether a response has started and is not complete."""
+        return self._running is not None and self._running.response_started
+
+    def disconnect(self) -> None:
+        """Close the connection from our side and cancel its running request."""
+        self._discarding = True
+        self._disconnect_requests()
+        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+
+    def _abort(self, why: str) -> None:
+        self.server_state.closed_reasons[why] += 1
+        self.transport.abort()
+
+    def _refuse(self, problem: ProblemType, detail: str) -> None:
+        """Stop reading from this client, and answer with the problem unless a response has started."""
+        self._discarding = True
+        refused = self.cycle if self._in_body else None
+        if refused is not None and self.pipeline and self.pipeline[0][0] is refused:
+            self.pipeline.popleft()
+            self.cycle = self.pipeline[0][0] if self.pipeline else self._running or refused
+        elif refused is None or refused is not self._running:
+            refused = None
+        self._in_body = False
+        if self._running is not None and self._running is not refused:
+            self.server_state.closed_reasons[problem.code] += 1
+            self.cycle.keep_alive = False  # answer the earlier requests, then close
+            self._deferred = b""
+            self.flow.release()
+            return
+        started = refused is not None and refused.response_started
+        self._disconnect_requests()
+        if started:
+            self._abort(problem.code)
+        else:
+            self._send_problem(problem, detail)
+            self._linger()
+
+    def _disconnect_requests(self) -> None:
+        """Tell the running and waiting requests that the client is gone."""
+        for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
+        self._running = None
+        if self.flow is not None:
+            self.flow.resume_writing()
+
+    def _send_problem(self, problem: ProblemType, detail: str) -> None:
+        self.server_state.closed_reasons[problem.code] += 1
+        body = problem.body(detail)
+        fields = [
+            *self.server_state.default_headers,
+            (b"content-type", MEDIA_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"connection", b"close"),
+        ]
+        if problem.status == 503:
+            fields.append((b"retry-after", b"5"))
+        head = b"".join(b"%s: %s\r\n" % field for field in fields)
+        self.transport.write(STATUS_LINE[problem.status] + head + b"\r\n" + body)
+
+    def _linger(self) -> None:
+        """Close our side, and discard further input until the client notices."""
+        self._discarding = self._lingering = True
+        self._wait_started = self.loop.time()
+        self._deferred = b""
+        self.flow.release()
+        if not self.transport.is_closing() and self.transport.can_write_eof():
+            self.transport.write_eof()
+
+
+def _describe_parse_error(error: httptools.HttpParserError) -> str:
+    """The parser's message, which quotes nothing of the request."""
+    if isinstance(error, httptools.HttpParserCallbackError):
+        return "the request target cannot be parsed"
+    return str(error).rstrip(".")

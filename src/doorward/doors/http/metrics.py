@@ -1,0 +1,51 @@
+"""Prometheus metrics: plain counters that events update, formatted on request."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+
+from doorward.core.events import CommandExecuted
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_BOUNDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0)
+
+
+class Metrics(Collector):
+    def __init__(self, running: Callable[[], int], ledger_records: Callable[[], int]) -> None:
+        self._running = running
+        self._ledger_records = ledger_records
+        self._calls: dict[tuple[str, str], int] = {}
+        self._buckets = [0] * (len(_BOUNDS) + 1)
+        """Calls per histogram bucket, not cumulative."""
+        self._seconds = 0.0
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def observe(self, event: CommandExecuted) -> None:
+        ending = event.status, event.code
+        self._calls[ending] = self._calls.get(ending, 0) + 1
+        if event.status in ("done", "failed"):
+            self._buckets[bisect_left(_BOUNDS, event.seconds)] += 1
+            self._seconds += event.seconds
+
+    def collect(self) -> Iterator[Metric]:
+        calls = CounterMetricFamily("doorward_calls", "Calls by status and code", labels=["status", "code"])
+        for ending, count in self._calls.items():
+            calls.add_metric(ending, count)
+        yield calls
+        seconds = HistogramMetricFamily("doorward_call_seconds", "Run time of commands in seconds")
+        names = [*map(str, _BOUNDS), "+Inf"]
+        seconds.add_metric([], list(zip(names, map(float, accumulate(self._buckets)), strict=True)), self._seconds)
+        yield seconds
+        yield GaugeMetricFamily("doorward_running", "Commands running now", value=self._running())
+        yield GaugeMetricFamily("doorward_ledger_records", "Records in the ledger", value=self._ledger_records())
+
+    def render(self) -> bytes:
+        return generate_latest(self._registry)

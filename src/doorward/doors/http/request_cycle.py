@@ -1,0 +1,95 @@
+"""Flow control of an HTTP connection."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from typing import Any
+
+from starlette.types import Send
+from uvicorn._types import ASGIReceiveEvent, HTTPScope
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+
+class HoldableFlow(FlowControl):
+    """Flow control that keeps reading paused while it is held, even when uvicorn resumes it."""
+
+    held = False
+
+    def hold(self) -> None:
+        self.held = True
+        self.pause_reading()
+
+    def release(self) -> None:
+        self.held = False
+        self.resume_reading()
+
+    def resume_reading(self) -> None:
+        if not self.held:
+            super().resume_reading()
+
+
+class RequestCycle(RequestResponseCycle):
+    access_log = False
+    disconnected = False
+    more_body = True
+    response_started = False
+    response_complete = False
+    chunked_encoding: bool | None = None
+    expected_content_length = 0
+    waiting_for_100_continue = False
+    complete_body: bytes | None = None
+    """The body of a request that arrived in one piece, until the application receives it."""
+
+    def __init__(self, connection: Any, scope: HTTPScope, keep_alive: bool) -> None:
+        """Set only the attributes that differ between requests; the class holds the others."""
+        self.scope = scope
+        self.transport = connection.transport
+        self.flow = connection.flow
+        self.logger = connection.logger
+        self.default_headers = connection.server_state.default_headers
+        self.on_response = connection.on_response_complete
+        self.keep_alive = keep_alive
+
+    @functools.cached_property
+    def message_event(self) -> asyncio.Event:  # type: ignore[override]
+        """Set when there is something new for the application. Created on first use."""
+        return asyncio.Event()
+
+    @functools.cached_property
+    def body(self) -> bytearray:  # type: ignore[override]
+        """Received parts of a body that the application has not read yet."""
+        return bytearray()
+
+    async def receive(self) -> ASGIReceiveEvent:
+        if self.complete_body is not None and not self.disconnected and not self.response_complete:
+            body, self.complete_body = self.complete_body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await super().receive()
+
+    def send_complete(self, status: int, fields: bytes, body: bytes) -> bool:
+        """Send a complete response at once. Returns False, and sends nothing, when the usual path is needed.
+
+        `fields` are header lines that the caller has checked. The content length is added.
+        """
+        if self.flow.write_paused or not self.keep_alive or self.response_started or self.disconnected:
+            return False
+        if self.scope["method"] == "HEAD":
+            return False
+        head = b"".join([b"%b: %b\r\n" % field for field in self.default_headers])
+        self.response_started = self.response_complete = True
+        self.waiting_for_100_continue = False
+        self.transport.write(
+            b"%b%b%bcontent-length: %d\r\n\r\n%b" % (STATUS_LINE[status], head, fields, len(body), body)
+        )
+        if "message_event" in self.__dict__:
+            self.message_event.set()
+        self.on_response()
+        return True
+
+
+def send_complete_response(send: Send, status: int, fields: bytes, body: bytes) -> bool:
+    """Send a complete response through an unwrapped ASGI `send`. Returns False when the usual path is needed."""
+    cycle = getattr(send, "__self__", None)
+    return type(cycle) is RequestCycle and cycle.send_complete(status, fields, body)

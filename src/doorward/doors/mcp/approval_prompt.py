@@ -1,0 +1,181 @@
+"""Approval in the client: the person there sees the exact call, and accepts or declines it.
+
+The door decides nothing. It asks only if it holds the credential of a person. It passes the answer to the gate with
+that credential, and the gate decides whether the answer counts. The agent's own credential is never used. People can
+also decide elsewhere, such as in a terminal: the first decision counts, and the question is withdrawn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from doorward.commands.context import Services
+from doorward.config.home import Home
+from doorward.core.errors import NotApproved, NotAuthenticated, Overloaded
+from doorward.core.events import ApprovalDecided
+from doorward.core.model import Caller, Outcome, Request
+from doorward.core.wire.frames import WireError
+from doorward.core.wire.types import InputRequiredResult
+from doorward.doors.mcp import encoding
+from doorward.doors.mcp.request import McpRequest, RequestWithdrawn, StateSealer
+from doorward.doors.mcp.results import RESUME
+from doorward.doors.mcp.versions import Era
+from doorward.gate import outcomes
+from doorward.gate.gate import Gate
+
+_KEY = "approval"
+_ACCEPT, _DECLINE = "accept", "decline"
+_MAX_CALL_LENGTH = 50_000
+"""Longest call, in characters, that a client is asked about. A longer one would be cut, and nobody should approve text
+that they did not see: it is decided elsewhere."""
+_GRACE = 0.05
+"""Seconds to wait after an approval expires before its question is withdrawn: the expiry time is rounded."""
+
+
+class ApprovalPrompt:
+    def __init__(self, gate: Gate, services: Services) -> None:
+        self._gate = gate
+        self._clock = services.clock
+        self._events = services.events
+        self._approvals = services.approvals
+        self._enabled = services.settings.mcp.elicitation
+        self._use_within = services.settings.approvals.use_within
+        self._states = StateSealer(Home(services.home).load_key(), services.clock)
+
+    async def ask_person(self, ask: McpRequest, request: Request, parked: Outcome) -> Request | Outcome | bytes | None:
+        """Ask the person about a call that waits for approval, if a person can be asked.
+
+        Returns the request to continue with, the outcome or result to answer with, or None: the call keeps waiting.
+        """
+        if not self._can_ask(ask, parked):
+            return None
+        question, until = _build_question(parked), datetime.fromisoformat(parked.result["expiresAt"]).timestamp()
+        if ask.era is Era.STATELESS:
+            # The state outlives the question, so that a late client still gets the decision from the gate.
+            state = self._states.seal(parked.ticket, ask.caller, _call_identity(request), until + self._use_within)
+            return encoding.encode_input_required(
+                InputRequiredResult(
+                    input_requests={_KEY: {"method": "elicitation/create", "params": question}}, request_state=state
+                )
+            )
+        patience = max(until - self._clock.now(), 0.0) + _GRACE
+        try:
+            async with self._watch_decision(ask.caller.tenant, parked.ticket) as needless:
+                answer = await ask.send_request("elicitation/create", question, patience, needless)
+        except (TimeoutError, RequestWithdrawn):
+            return msgspec.structs.replace(request, ticket=parked.ticket)
+        except (WireError, Overloaded):
+            return None
+        return await self._submit_decision(ask, request, parked.ticket, answer.get("action"), parked)
+
+    async def apply_answer(self, ask: McpRequest, request: Request) -> Request | Outcome:
+        """Apply the person's answer, which a stateless client sends with its second request.
+
+        Without an answer the state of the ticket counts: somebody may have decided elsewhere. If nobody has, the call
+        keeps waiting.
+        """
+        ticket = self._states.open(ask.request_state, ask.caller, _call_identity(request))
+        answer = ask.input_responses.get(_KEY)
+        action = answer.get("action") if isinstance(answer, dict) else None
+        carried = await self._submit_decision(ask, request, ticket, action, None)
+        if carried is None:
+            approval = await self._approvals.find(ask.caller.tenant, ticket)
+            if approval.state == "pending":
+                return outcomes.parked("", approval)
+        return carried or msgspec.structs.replace(request, ticket=ticket)
+
+    async def _submit_decision(
+        self, ask: McpRequest, request: Request, ticket: str, action: Any, parked: Outcome | None
+    ) -> Request | Outcome | None:
+        """Pass the person's answer to the gate, and return the call with its ticket, so that it runs or is refused."""
+        if action not in (_ACCEPT, _DECLINE) or ask.peer.person is None:
+            return None
+        verdict = "approval/approve" if action == _ACCEPT else "approval/deny"
+        said = await self._gate.handle(
+            Request(command=verdict, credential=ask.peer.person, door=request.door, params={"id": ticket})
+        )
+        counts = said.status == "done"
+        state = (await self._approvals.find(ask.caller.tenant, ticket)).state
+        if parked is not None and state == "pending":
+            hint = "More approvals are needed." if counts else f"The client's answer does not count: {said.message}"
+            return msgspec.structs.replace(parked, hint=hint)
+        if action == _DECLINE and not counts and state in ("pending", "approved"):
+            return _ineffective_decline(said, request, ticket, state == "approved")
+        return msgspec.structs.replace(request, ticket=ticket)
+
+    @contextlib.asynccontextmanager
+    async def _watch_decision(self, tenant: str, ticket: str) -> AsyncIterator[asyncio.Future[None]]:
+        """A future that is done as soon as the approval is decided, in any way."""
+        decided: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def settle(state: str) -> None:
+            if state != "pending" and not decided.done():
+                decided.set_result(None)
+
+        def heard(event: object) -> None:
+            if isinstance(event, ApprovalDecided) and event.approval == ticket:
+                settle(event.state)
+
+        leave = self._events.subscribe(heard)
+        try:
+            settle((await self._approvals.find(tenant, ticket)).state)
+            yield decided
+        finally:
+            leave()
+
+    def _can_ask(self, ask: McpRequest, parked: Outcome) -> bool:
+        """Whether the client can show the question, and the door holds the credential of another person."""
+        if ask.era is Era.SESSIONS and not ask.channel.open:
+            return False
+        if len(parked.result["shown"]) > _MAX_CALL_LENGTH:
+            return False
+        person = self.find_person(ask)
+        return person is not None and person.id != parked.result["caller"]
+
+    def find_person(self, ask: McpRequest) -> Caller | None:
+        """The person who can be asked through this client. The door must hold that person's own credential."""
+        can = ask.capabilities.get("elicitation")
+        if not self._enabled or not isinstance(can, dict) or (can and "form" not in can) or ask.peer.person is None:
+            return None
+        try:
+            person = self._gate.caller(ask.peer.person)
+        except NotAuthenticated:
+            return None
+        return person if person.kind == "human" else None
+
+
+def _call_identity(request: Request) -> list[Any]:
+    return [request.command, request.params, request.room]
+
+
+def _ineffective_decline(said: Outcome, request: Request, ticket: str, approved: bool) -> Outcome:
+    """The outcome of a decline that is late or not permitted: it decides nothing, but the call does not run."""
+    message = f"The call was declined in the client, so it did not run. {said.message}"
+    return msgspec.structs.replace(
+        said,
+        code=NotApproved.code,
+        message=message,
+        text=message,
+        command=request.command,
+        hint=f"To run it anyway, call {RESUME} with the ticket {ticket}." if approved else said.hint,
+    )
+
+
+def _build_question(parked: Outcome) -> dict[str, Any]:
+    """The elicitation: a message without a form. Accepting it is the approval.
+
+    It does not show what the call would change, because the program that made the call carries the question.
+    """
+    told = parked.result
+    message = (
+        f"{told['caller']} ({told['kind']}) wants to run {parked.command}. If you accept, exactly this call runs,"
+        f" once:\n\n{told['shown']}\n\nIf you do not answer by {told['expiresAt']}, it does not run."
+        f" To see what it would change: doorward approvals show {parked.ticket}"
+    )
+    return {"message": message, "requestedSchema": {"type": "object", "properties": {}}}

@@ -1,0 +1,125 @@
+"""Shell completion words, as the server sends them to the shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from doorward.core.argtext import parse_args
+from doorward.core.command import Command
+from doorward.core.errors import BadParams, UnknownCommand
+from doorward.core.model import Credential, Request
+from doorward.core.registry import Registry
+
+SHELL_WORDS_PATH = "/api/shell/words"
+
+
+class ShellOption(msgspec.Struct, frozen=True):
+    spelling: str
+    """As it is typed. One that ends with `=` is followed by its value."""
+    help: str = ""
+    choices: list[str] = []
+
+
+class ShellWord(msgspec.Struct, frozen=True):
+    """A word that a command can begin with."""
+
+    word: str
+    command: str
+    summary: str
+    options: list[ShellOption] = []
+
+
+DOOR = "terminal"
+NO_AGENT = ""
+"""Value of `speak_as` for the person at the terminal, rather than one of their agents."""
+
+
+class TerminalRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A request of the owner of this home folder, or of the holder of a token."""
+
+    command: str = ""
+    words: list[str] | None = None
+    """The words typed after the command: `--key=value`, or a program's arguments."""
+    params: dict[str, Any] | None = None
+    room: str = ""
+    speak_as: str = NO_AGENT
+    token: str = ""
+    ticket: str = ""
+    dry_run: bool = False
+    cache: bool = False
+    stream: bool = False
+    """Whether to stream notices as lines before the outcome."""
+
+    def to_gate_request(self, registry: Registry) -> Request:
+        """The request for the gate. Only this door may claim to be the owner: the system guards its socket."""
+        room, speak_as, params, args = self.room, self.speak_as, self.params, None
+        if self.words is not None:
+            command = _find_command(registry, self.command)
+            room, speak_as, words = _take_door_options(command, room, speak_as, self.words)
+            if command is not None and command.words and not _are_all_named(command, words):
+                params = {**(params or {}), **_split_program_words(command, words)}
+            else:
+                args = parse_args(words) if command is not None else ()
+        return Request(
+            command=self.command,
+            credential=Credential(owner=not self.token, token=self.token, speak_as="" if self.token else speak_as),
+            door=DOOR,
+            room=room,
+            params=params,
+            args=args,
+            ticket=self.ticket,
+            dry_run=self.dry_run,
+            cache=self.cache,
+        )
+
+
+def parse_request(body: Any) -> TerminalRequest:
+    try:
+        return msgspec.convert(body, TerminalRequest)
+    except msgspec.ValidationError as error:
+        raise BadParams(f"The request is not valid: {error}.") from error
+
+
+def _find_command(registry: Registry, name: str) -> Command | None:
+    """The command, or None. The gate reports unknown commands."""
+    try:
+        return registry.resolve(name, ())
+    except UnknownCommand:
+        return None
+
+
+def _take_door_options(
+    command: Command | None, room: str, speak_as: str, words: list[str]
+) -> tuple[str, str, list[str]]:
+    """Take `--room` and `--as` from the words after the command, unless the command declares them itself."""
+    declared = command.arguments if command is not None else {}
+    kept = []
+    for word in words:
+        key, _, value = word.removeprefix("--").partition("=")
+        if word.startswith("--room=") and key not in declared:
+            room = value
+        elif word.startswith("--as=") and key not in declared:
+            speak_as = "" if value == "me" else value
+        else:
+            kept.append(word)
+    return room, speak_as, kept
+
+
+def _split_program_words(command: Command, words: list[str]) -> dict[str, Any]:
+    """A program's arguments, with Doorward's own named options (before a `--`) taken out of them."""
+    end = words.index("--") if "--" in words else len(words)
+    named, rest = {}, []
+    for word in words[:end]:
+        key, given, value = word.removeprefix("--").partition("=")
+        if word.startswith("--") and given and key in command.beside_words:
+            named[key] = value
+        else:
+            rest.append(word)
+    return {**named, command.words: rest + words[end:]}
+
+
+def _are_all_named(command: Command, words: list[str]) -> bool:
+    """Whether all words are the command's own named parameters rather than a program's arguments."""
+    return all(word.startswith("--") and word[2:].partition("=")[0] in command.arguments for word in words)

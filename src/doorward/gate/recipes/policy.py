@@ -1,0 +1,244 @@
+"""Command patterns in recipes: a command, an area (`data/*`, `mcp/github/*`), or everything (`*`)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Container, Iterable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from doorward.core import redact
+from doorward.core.classification import Effects, Tier
+from doorward.core.command import Command, NoUndo, shorten
+from doorward.core.model import ApprovalTerms, Kind, Ruling
+from doorward.gate.recipes.parameter_rules import ParameterRule
+from doorward.gate.recipes.recipe import AiCommands, Recipe
+
+
+@functools.lru_cache(4_096)
+def matching_patterns(name: str) -> tuple[str, ...]:
+    """Return every pattern that matches this command, most specific first."""
+    steps = name.split("/")
+    return (name, *("/".join([*steps[:depth], "*"]) for depth in range(len(steps) - 1, 0, -1)), "*")
+
+
+def match_pattern(patterns: Container[str], name: str) -> str | None:
+    """Return the most specific of these patterns that matches the command."""
+    for pattern in matching_patterns(name):
+        if pattern in patterns:
+            return pattern
+    return None
+
+
+def find_unused(patterns: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the patterns that match none of these commands, each once: they are misspelt or not needed yet."""
+    known = {pattern for name in names for pattern in matching_patterns(name)}
+    return [pattern for pattern in dict.fromkeys(patterns) if pattern not in known]
+
+
+SCREENSHOT = "screenshot"
+CLICKS = frozenset({"ui/click", "ui/drag", "browser/click"})
+
+_MAX_RULINGS = 20_000
+_MAX_LISTED = 8
+"""The most patterns that a refusal lists."""
+
+
+class PolicyLimits(msgspec.Struct, frozen=True):
+    """Rate and time limits; None means no limit."""
+
+    per_response: int
+    per_minute: int
+    per_second: float | None
+    timeout: float | None
+
+
+class Policy:
+    """The decisions of one recipe. It is immutable: an edited recipe gets a new policy."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self._commands = recipe.strategy.ai_commands
+        commands = self._commands or AiCommands()
+        self.limits = PolicyLimits(
+            per_response=commands.max_commands_per_response,
+            per_minute=commands.max_commands_per_minute,
+            per_second=commands.max_actions_per_second,
+            timeout=commands.timeout_seconds,
+        )
+        self._approvals = {
+            pattern: ApprovalTerms()
+            if isinstance(terms, bool)
+            else ApprovalTerms(terms.timeout_seconds, terms.approvers, terms.quorum)
+            for pattern, terms in commands.require_approval.items()
+        }
+        self._parameter_rules = {
+            pattern: {parameter: ParameterRule(rule) for parameter, rule in by_parameter.items()}
+            for pattern, by_parameter in commands.parameter_rules.items()
+        }
+        self._rulings: dict[tuple[str, Tier, str], Ruling] = {}
+        self._no_rules = Ruling(True, self._rule_name("parameter rules"))
+
+    def rule_on(self, command: Command) -> Ruling:
+        """Whether AIs may call this command."""
+        key = (command.name, command.facts.tier, command.version)
+        ruling = self._rulings.get(key)
+        if ruling is None:
+            bare = decide_permission(self._commands, command.name, command.facts.tier)
+            ruling = Ruling(bare.allowed, self._rule_name(bare.rule), bare.reason)
+            if len(self._rulings) >= _MAX_RULINGS:  # commands of upstream servers may change without end
+                self._rulings.clear()
+            ruling = self._rulings[key] = self._deny_unsatisfiable(command) or ruling if ruling.allowed else ruling
+        return ruling
+
+    def allows_name(self, name: str, tier: Tier) -> bool:
+        """Whether AIs may call a command of this name and tier, before parameter rules."""
+        return decide_permission(self._commands, name, tier).allowed
+
+    def _deny_unsatisfiable(self, command: Command) -> Ruling | None:
+        """Deny a command that no call can satisfy: a rule requires a parameter that the command does not have."""
+        for pattern in matching_patterns(command.name):
+            for parameter in self._parameter_rules.get(pattern, {}):
+                if parameter not in command.schema["properties"]:
+                    reason = f"{command.name} has no parameter {parameter!r}, but this room's recipe has a rule for it."
+                    return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
+        return None
+
+    def offered(self, commands: Iterable[Command]) -> list[Command]:
+        return [command for command in commands if self.rule_on(command).allowed]
+
+    def rule_on_call(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
+        """Whether AIs may call this command with these parameters. Rules on `unknown` parameters are skipped."""
+        ruling = self.rule_on(command)
+        if not ruling.allowed:
+            return ruling
+        narrowed = self.check_params(command, params, unknown)
+        return ruling if narrowed.allowed else narrowed
+
+    def restricted_parameters(self, command: Command) -> frozenset[str]:
+        """Return the parameters of this command that have rules."""
+        if not self._parameter_rules:
+            return frozenset()
+        patterns = matching_patterns(command.name)
+        return frozenset(name for pattern in patterns for name in self._parameter_rules.get(pattern, {}))
+
+    def check_params(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
+        """Whether these parameters satisfy every rule of every pattern that matches the command."""
+        if not self._parameter_rules:
+            return self._no_rules
+        for pattern in matching_patterns(command.name):
+            for parameter, rule in self._parameter_rules.get(pattern, {}).items():
+                if parameter in unknown or (parameter in params and rule.allows(params[parameter])):
+                    continue
+                reason = _describe_refusal(command, parameter, rule, params)
+                return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
+        return self._no_rules
+
+    def approval_terms(self, command: Command) -> ApprovalTerms | None:
+        """Return the approval terms of this command, or None if it needs no approval."""
+        if not self._approvals:
+            return None
+        pattern = match_pattern(self._approvals, command.name)
+        return None if pattern is None else self._approvals[pattern]
+
+    def approval_rule(self, command: Command) -> str:
+        """Return the rule that requires approval of this command."""
+        pattern = match_pattern(self._approvals, command.name)
+        return _own_approval_rule(command) if pattern is None else self._rule_name(f'requireApproval "{pattern}"')
+
+    def _rule_name(self, rule: str) -> str:
+        return f"recipe {self.recipe.recipe_id}: {rule}"
+
+
+def find_approval_terms(policy: Policy | None, command: Command, kind: Kind) -> ApprovalTerms | None:
+    """Return the approval terms of a command: the recipe's or, for callers other than people, the command's own."""
+    asked = policy.approval_terms(command) if policy is not None else None
+    if asked is None and command.asks_first and kind != "human":
+        return ApprovalTerms(rule=_own_approval_rule(command))
+    return asked
+
+
+def _own_approval_rule(command: Command) -> str:
+    return f"house: {command.name} asks first"
+
+
+def is_irreversible(command: Command) -> bool:
+    """Whether a command is irreversible: it destroys, reaches the open world, or writes without an undo.
+
+    A command that works by inner calls is not: each inner call is judged separately.
+    """
+    facts = command.facts
+    if facts.works_by_calls:
+        return False
+    lasting = bool(facts.effects & (Effects.DESTROY | Effects.OPEN_WORLD))
+    return lasting or (bool(facts.effects & Effects.WRITE) and isinstance(facts.undo, NoUndo))
+
+
+def decide_permission(commands: AiCommands | None, name: str, tier: Tier) -> Ruling:
+    """Decide permission. The result depends only on the recipe, the command's name and its tier."""
+    if commands is None or not commands.enabled:
+        return Ruling(
+            False,
+            "commands are disabled",
+            f'This room\'s recipe does not set "enabled": true in strategy.aiCommands, so no command is allowed here;'
+            f" given {name}.",
+        )
+    denied = match_pattern(commands.blacklist, name)
+    if denied is not None:
+        return _deny(commands, f'blacklist "{denied}"', f"{name} is on the blacklist of this room's recipe")
+    if commands.visual.screenshot_only and tier is Tier.VISUAL and name != SCREENSHOT:
+        fault = f"{name} is a visual command, and of those this room's recipe allows only {SCREENSHOT}"
+        return _deny(commands, "visual.screenshotOnly", fault)
+    if commands.visual.no_clicks and name in CLICKS:
+        return _deny(commands, "visual.noClicks", f"{name} clicks, and this room's recipe forbids clicks")
+    allowed = match_pattern(commands.whitelist, name)
+    if allowed is not None:
+        return Ruling(True, f'whitelist "{allowed}"')
+    if tier in commands.tiers:
+        return Ruling(True, f'tier "{tier}"')
+    return _deny(commands, "nothing allows it", f"{name} (tier {tier}) is not allowed by this room's recipe")
+
+
+def _deny(commands: AiCommands, rule: str, fault: str) -> Ruling:
+    return Ruling(False, rule, f"{fault}; valid: {_list_allowed(commands)}.")
+
+
+def _list_allowed(commands: AiCommands) -> str:
+    """List what the recipe allows, without patterns that its blacklist removes completely."""
+    open_ = [pattern for pattern in commands.whitelist if match_pattern(commands.blacklist, pattern) is None]
+    shown = ", ".join(open_[:_MAX_LISTED])
+    if len(open_) > _MAX_LISTED:
+        shown += f" and {len(open_) - _MAX_LISTED} more"
+    tiers = f"commands of the tiers {', '.join(commands.tiers)}" if commands.tiers else ""
+    return "; ".join(filter(None, [shown, tiers])) or "no command"
+
+
+def _describe_refusal(command: Command, parameter: str, rule: ParameterRule, params: Mapping[str, Any]) -> str:
+    if parameter not in params:
+        return f"{command.name}: parameter {parameter!r} is required here; valid: a value that fits {rule}."
+    shown = redact.params({parameter: params[parameter]}, command.secret)[parameter]
+    return (
+        f"{command.name}: parameter {parameter!r} does not fit this room's recipe;"
+        f" valid: a value that fits {rule}; given {shorten(shown)}."
+    )
+
+
+PolicyDecision = Literal["allowed", "approval", "refused"]
+
+
+class PolicyVerdict(msgspec.Struct, frozen=True):
+    """A decision with its rule and, for a refusal, the reason as a sentence."""
+
+    decision: PolicyDecision
+    rule: str
+    reason: str = ""
+
+
+def decide_verdict(policy: Policy, command: Command, kind: Kind, ruling: Ruling) -> PolicyVerdict:
+    """Combine a ruling of this policy with its approval terms."""
+    if not ruling.allowed:
+        return PolicyVerdict("refused", ruling.rule, ruling.reason)
+    if find_approval_terms(policy, command, kind) is not None:
+        return PolicyVerdict("approval", policy.approval_rule(command))
+    return PolicyVerdict("allowed", ruling.rule)

@@ -1,0 +1,1 @@
+"""Accounts: passwords, login sessions, browser sessions and API tokens."""

@@ -1,0 +1,140 @@
+"""A pool of warm workers for one profile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from doorward.config.settings import SandboxSettings as Settings
+from doorward.core.errors import CommandFailed
+from doorward.sandbox.program import FileAccess, SandboxProfile
+from doorward.sandbox.worker import Worker, WorkerGone
+from doorward.sandbox.zygote import Zygote
+
+
+class WorkerPool:
+    def __init__(self, start: Callable[[], Awaitable[Zygote]], most: int) -> None:
+        self._start = start
+        self._places = asyncio.Semaphore(most)
+        self._starting = asyncio.Lock()
+        self._zygote: Zygote | None = None
+        self._idle: dict[FileAccess, list[Worker]] = {"read": [], "write": [], "copy": []}
+        self._taken = 0
+        self._used_at = asyncio.get_running_loop().time()
+
+    async def take(self, files: FileAccess) -> Worker:
+        """Take a worker for one program, and give it back afterwards. Waits while the pool is at its limit."""
+        self._taken += 1
+        try:
+            await self._places.acquire()
+            try:
+                return self._take_idle(files) or await self._start_worker(files)
+            except BaseException:
+                self._places.release()
+                raise
+        except BaseException:
+            self._taken -= 1
+            raise
+
+    def give_back(self, worker: Worker) -> None:
+        if worker.used or self._zygote is None:
+            worker.close()
+        else:
+            self._idle[worker.files].append(worker)
+        self._places.release()
+        self._taken -= 1
+        self._used_at = asyncio.get_running_loop().time()
+
+    def idle_since(self) -> float | None:
+        """The loop time of the last use; None while in use."""
+        return None if self._taken else self._used_at
+
+    async def close(self) -> None:
+        """End all workers. The next program starts new ones."""
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()
+        zygote, self._zygote = self._zygote, None
+        if zygote is not None:
+            await zygote.close()
+
+    def _take_idle(self, files: FileAccess) -> Worker | None:
+        """Take an idle worker that is still alive, if there is one."""
+        while self._idle[files]:
+            worker = self._idle[files].pop()
+            if worker.alive:
+                return worker
+            worker.close()
+        return None
+
+    async def _start_worker(self, files: FileAccess) -> Worker:
+        """Start a worker. If the zygote has died, restart it once."""
+        zygote = await self._get_zygote()
+        try:
+            return await zygote.fork_worker(files)
+        except WorkerGone:
+            if not zygote.has_died():
+                raise
+        return await (await self._get_zygote()).fork_worker(files)
+
+    async def _get_zygote(self) -> Zygote:
+        async with self._starting:
+            if self._zygote is not None and self._zygote.has_died():
+                await self.close()
+            if self._zygote is None:
+                self._zygote = await self._start()
+            return self._zygote
+
+
+_PoolKey = tuple[SandboxProfile, int, int]
+"""A profile with the device and inode of its workspace: a folder that replaces it gets its own workers."""
+
+
+class WorkerPools:
+    def __init__(self, settings: Settings, start: Callable[[SandboxProfile], Awaitable[Zygote]]) -> None:
+        self._settings = settings
+        self._start = start
+        self._pools: dict[_PoolKey, WorkerPool] = {}
+        self._tidying: asyncio.Task[None] | None = None
+
+    def get_pool(self, profile: SandboxProfile) -> WorkerPool:
+        """The pool for this profile, created on first use."""
+        try:
+            folder = os.stat(profile.workspace)
+        except OSError as error:
+            raise CommandFailed(f"The workspace {profile.workspace} cannot be used: {error.strerror}.") from error
+        key = (profile, folder.st_dev, folder.st_ino)
+        pool = self._pools.get(key)
+        if pool is None:
+            # Profiles that differ only in `files` share a pool: they share the zygote, not the workers.
+            base = msgspec.structs.replace(profile, files="read")
+            shared = (base, folder.st_dev, folder.st_ino)
+            pool = self._pools.get(shared) or WorkerPool(lambda: self._start(base), self._settings.helpers)
+            self._pools[shared] = self._pools[key] = pool
+            if self._tidying is None:
+                self._tidying = asyncio.create_task(self._close_idle())
+        return pool
+
+    async def close(self) -> None:
+        """End every worker and the program it runs."""
+        tidying, self._tidying = self._tidying, None
+        if tidying is not None:
+            tidying.cancel()
+            await asyncio.wait([tidying])
+        pools, self._pools = self._pools, {}
+        for pool in set(pools.values()):
+            await pool.close()
+
+    async def _close_idle(self) -> None:
+        """Close pools that have been idle for a while."""
+        while True:
+            await asyncio.sleep(self._settings.idle_seconds / 2)
+            oldest = asyncio.get_running_loop().time() - self._settings.idle_seconds
+            for pool in set(self._pools.values()):
+                since = pool.idle_since()
+                if since is not None and since <= oldest:
+                    self._pools = {key: one for key, one in self._pools.items() if one is not pool}
+                    await asyncio.shield(pool.close())
