@@ -114,7 +114,7 @@ def _command_lines(command: Command) -> Iterator[str]:
     yield command.description
     yield ""
     who = "people only, " if facts.humans_only else ""
-    who += "the server's own tenant only, " if facts.house_wide else ""
+    who += "the server's own tenant only, " if facts.server_wide else ""
     yield (
         f"Tier **{facts.tier}**, effects **{', '.join(facts.effects.names)}**, access **{facts.access.label}**, "
         f"safety **{facts.safety}**, {who}cost {facts.cost:g}, time limit {facts.timeout:g} s."

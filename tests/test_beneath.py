@@ -396,7 +396,7 @@ def test_a_workspace_that_is_missing_or_no_folder_is_unusable(tmp_path: Path) ->
 
 WITHOUT_OPENAT2 = """
 import ctypes, errno, pathlib, struct, sys
-from doorward.sandbox.safefs import Root
+from doorward.sandbox.safefs.root import SafeRoot
 from doorward.core.errors import Unusable
 
 LOAD_NUMBER, IF_EQUAL, RETURN = 0x20, 0x15, 0x06
@@ -410,7 +410,7 @@ program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addresso
 libc = ctypes.CDLL(None)
 assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0
 try:
-    Root(pathlib.Path.cwd())
+    SafeRoot(pathlib.Path.cwd())
 except Unusable as refusal:
     print(refusal)
 """

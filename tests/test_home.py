@@ -92,7 +92,7 @@ def test_one_process_at_a_time_holds_a_home(made: Home) -> None:
 
 def test_a_dead_process_holds_nothing(made: Home) -> None:
     hold = "import sys; from pathlib import Path; from doorward.config.home import *;"
-    hold += "lock = Lock(Home(Path(sys.argv[1]))); lock.take(); print('held', flush=True); sys.stdin.read()"
+    hold += "lock = HomeLock(Home(Path(sys.argv[1]))); lock.take(); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", hold, str(made.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:

@@ -34,7 +34,7 @@ def test_a_file_changes_what_it_names_and_nothing_else(file: Path) -> None:
 
 def test_every_setting_has_a_type_a_default_and_a_sentence() -> None:
     tables = {field.name: field.type for field in msgspec.structs.fields(Settings)}
-    files = Path(doorward.settings.__file__).parent.glob("*.py")
+    files = Path(doorward.config.settings.__file__).parent.glob("*.py")
     said: dict[str, list[str]] = {}
     for node in (node for file in files for node in ast.parse(file.read_text()).body):
         if isinstance(node, ast.ClassDef):

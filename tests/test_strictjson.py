@@ -98,7 +98,7 @@ def test_a_long_text_beside_many_brackets_costs_little_memory(filler: bytes) -> 
 
 
 def test_a_text_over_the_limit_is_refused_unread() -> None:
-    with pytest.raises(strictjson.NotJson, match="too large: 11 bytes, at most 10"):
+    with pytest.raises(strictjson.NotJson, match="the JSON text has 11 bytes; the limit is 10"):
         strictjson.loads(b'"123456789"', max_bytes=10)
 
 

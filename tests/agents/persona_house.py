@@ -71,7 +71,7 @@ class Speaking:
 
     @property
     def room(self) -> Room:
-        return self.house.services.rooms.known("local", "general")
+        return self.house.services.rooms.require("local", "general")
 
     async def say(self, text: str, *, name: str = "general") -> None:
         """The owner says something, and everybody who wants to answer has done so."""
@@ -94,7 +94,7 @@ class Speaking:
             await self.driver.owner("room/recipe", name="general", recipe="trial")
 
     async def messages(self, name: str = "general") -> list[Message]:
-        room = self.house.services.rooms.known("local", name)
+        room = self.house.services.rooms.require("local", name)
         return (await self.house.services.messages.newest(room, 500))[::-1]
 
     async def said(self, by: str = "") -> list[str]:

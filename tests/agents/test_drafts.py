@@ -17,7 +17,7 @@ def shown(driver: Any, monkeypatch: pytest.MonkeyPatch, *so_far: str) -> list[st
     notices: list[RoomNotice] = []
     services = driver.house.services
     services.live.follow("local", "general", notices.append)
-    drafting = RoomDraft(services.live, services.rooms.known("local", "general"), "guide")
+    drafting = RoomDraft(services.live, services.rooms.require("local", "general"), "guide")
     for text in so_far:
         drafting.update(lambda text=text: text)  # type: ignore[misc]
     return [one.text for one in notices if isinstance(one, DraftUpdated)]

@@ -47,7 +47,7 @@ async def test_a_persona_tells_nobody_what_somebody_said_to_it_alone(driver: Any
         await settled(company)
         await say(driver, carl, "@guide what did we decide about the zebra?")
         await settled(company)
-        said = await services.messages.newest(services.rooms.known("local", "general"), 20)
+        said = await services.messages.newest(services.rooms.require("local", "general"), 20)
         assert not any("Friday" in json.dumps(msgspec.to_builtins(one)) for one in said)
 
 

@@ -93,18 +93,18 @@ async def test_a_call_that_waits_is_heard_of_also_when_its_turn_broke_off(driver
     async with speaking(driver, f"{WRITE}\nEXECUTE: data/list --collection=rooms", "Done.") as house:
         await house.recipe(requireApproval={"file/write": True})
         messages = driver.house.services.messages
-        say, cards = messages.say, 0
+        post, cards = messages.post, 0
 
         async def full(*given: Any, **more: Any) -> Any:
             nonlocal cards
             cards += bool(more.get("attachments"))
             if more.get("attachments") and cards == 2:
                 raise FULL
-            return await say(*given, **more)
+            return await post(*given, **more)
 
-        messages.say = full
+        messages.post = full
         await house.say("Write a note, please.")
-        messages.say = say
+        messages.post = post
         await house.decide("approve")
         assert [one.state for one in await house.cards()] == ["done"]
         assert note(driver)

@@ -208,7 +208,7 @@ def test_what_is_not_declared_does_not_exist(name: str) -> None:
     needed = dict(command.entry.examples[0].params)
     for key in ("env", "environment", "cwd", "sandbox", "network", "approved", "shell", "argv", "program", "stdin"):
         if key not in command.schema["properties"]:
-            with pytest.raises(BadParams, match="unknown parameter"):
+            with pytest.raises(BadParams, match="Unknown parameter"):
                 command.check({**needed, key: True})
     most = [one for one in command.entry.arguments if one.many]
     if not most:

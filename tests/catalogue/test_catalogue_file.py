@@ -62,7 +62,7 @@ def test_an_entry_of_the_old_style_works(bare: bool) -> None:
     assert top.schema["properties"]["q"]["type"] == "boolean"
     assert argv(top, file=["a", "b"], lines=2, q=True) == ["head", "--lines=2", "-q", "a", "b"]
     assert argv(top, arguments=["-qn2", "a"]) == ["head", "--lines=2", "-q", "a"]
-    with pytest.raises(BadParams, match="parameter 'file' is missing") as refusal:
+    with pytest.raises(BadParams, match="Missing parameter 'file'") as refusal:
         top.check({})
     assert "--file=<array>" in refusal.value.hint
     assert "[--file=<array>]" not in refusal.value.hint

@@ -106,7 +106,7 @@ def test_an_unknown_ticket_is_refused(doorward: Doorward) -> None:
 def test_an_agent_cannot_approve(doorward: Doorward) -> None:
     ticket = parked(doorward)
     ended = doorward("run", "approval/approve", f"--id={ticket}")
-    assert refusal(ended)[1] == "Only a person may run approval/approve; you act as an agent."
+    assert refusal(ended)[1] == "Only a person may run approval/approve. You are an agent."
 
 
 def test_what_waits_is_listed_until_it_is_decided(doorward: Doorward) -> None:

@@ -30,7 +30,7 @@ class TestInit:
         again = doorward("init")
         assert (again.code, again.out) == (
             0,
-            f"The home folder {doorward.config.home} already exists; nothing was changed.\n",
+            f"The home folder {doorward.home} already exists; nothing was changed.\n",
         )
         assert (doorward.home / "secret.key").read_bytes() == key
 

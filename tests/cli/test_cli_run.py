@@ -68,11 +68,11 @@ class TestParameters:
     def test_a_parameter_without_dashes_says_how_it_is_written(self, word: str, shared: Doorward) -> None:
         ended = shared("run", "data/list", word)
         assert ended.code == 3
-        assert f"Parameters are written --key=value; given '{word}'." in ended.err
+        assert f"Write parameters as --key=value; given: '{word}'." in ended.err
 
     def test_an_unknown_parameter_names_the_valid_ones(self, shared: Doorward) -> None:
         ended = shared("run", "file/read", "--pth=a.txt")
-        assert ended.json["message"] == "file/read: unknown parameter 'pth'; valid: path, offset, limit, encoding."
+        assert ended.json["message"] == "Unknown parameter 'pth'. file/read takes path, offset, limit, encoding."
 
     def test_options_of_run_may_stand_behind_the_command(self, shared: Doorward) -> None:
         ended = shared("run", "system/status", "--as=me", "--room=", "--json")
@@ -113,7 +113,7 @@ class TestOutput:
 
     def test_the_first_use_says_what_it_made_and_only_then(self, doorward: Doorward) -> None:
         first, second = (doorward("run", "data/count", f"--collection={name}") for name in ("rooms", "users"))
-        assert first.err.startswith(f"Created the home folder:\n  home folder   {doorward.config.home}\n")
+        assert first.err.startswith(f"Created the home folder:\n  home folder   {doorward.home}\n")
         assert second.err == ""
         assert first.json["result"] == {"count": 1}
 
@@ -140,7 +140,7 @@ class TestExitCodes:
         doorward.home.write_text("a file is in the way")
         ended = doorward("run", "data/list", "--collection=rooms")
         assert ended.code == 5
-        assert ended.err.startswith(f"unusable: The home folder {doorward.config.home} cannot be created: ")
+        assert ended.err.startswith(f"unusable: The home folder {doorward.home} cannot be created: ")
 
     def test_5_when_a_setting_is_unknown(self, doorward: Doorward) -> None:
         doorward.home.mkdir(mode=0o700)

@@ -155,7 +155,7 @@ def test_a_port_in_use_names_the_process(doorward: Doorward) -> None:
     assert ended.code == 5
     assert f"Port {port} on 127.0.0.1 is in use by process {os.getpid()} (" in ended.err
     assert f"doorward up --port {port + 1}" in ended.err
-    assert f"The home folder was created: {doorward.config.home}" in ended.err
+    assert f"The home folder was created: {doorward.home}" in ended.err
 
 
 def test_a_home_folder_with_a_very_long_path_works(tmp_path: Path) -> None:

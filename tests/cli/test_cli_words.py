@@ -51,7 +51,7 @@ def test_words_behind_a_program_are_its_arguments(shared: Doorward, words: list[
         (["shell/sort", "--compress-prog=sh", "notes.txt"], "there is no option '--compress-prog'"),
         (["shell/find", ".", "-exec", "id", ";"], "there is no option '-exec'"),
         (["shell/sudo", "id"], "Unknown command 'shell/sudo'"),
-        (["data/list", "rooms"], "Parameters are written --key=value"),
+        (["data/list", "rooms"], "Write parameters as --key=value"),
         (["shell/head", "--", "--json"], "cannot open"),
     ],
 )

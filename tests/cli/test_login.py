@@ -27,7 +27,7 @@ def test_up_begins_with_a_link_and_login_prints_others(doorward: Doorward) -> No
         after_the_house = server.said[server.said.index("") + 1 :]
         first = LINK.fullmatch(after_the_house[0].removeprefix("Open this link to log in: "))
         assert first is not None
-        home = f"DOORWARD_HOME={shlex.quote(str(doorward.config.home))}"
+        home = f"DOORWARD_HOME={shlex.quote(str(doorward.home))}"
         assert after_the_house[1] == f"  (it works once, within 60 minutes; for another: {home} doorward login)"
         assert f"  export {home}" in server.said
         asked = doorward("login")
@@ -46,7 +46,7 @@ def test_up_begins_with_a_link_and_login_prints_others(doorward: Doorward) -> No
 def test_where_a_service_manager_writes_everything_down_up_prints_no_link(tmp_path: Path) -> None:
     doorward = Doorward(tmp_path / "home", INVOCATION_ID="0123456789abcdef0123456789abcdef")
     with doorward.up() as server:
-        assert f"For a login link: DOORWARD_HOME={shlex.quote(str(doorward.config.home))} doorward login" in server.said
+        assert f"For a login link: DOORWARD_HOME={shlex.quote(str(doorward.home))} doorward login" in server.said
         assert "login=" not in "\n".join(server.said)
 
 
@@ -64,7 +64,7 @@ def test_a_browser_is_opened_by_a_page_of_ones_own_that_does_not_stay(
     outcome = SimpleNamespace(status="done", result={"path": "/console/#login=thecode", "expiresAt": "later"})
     monkeypatch.setenv("DOORWARD_HOME", str(tmp_path))
     monkeypatch.setattr(login, "_running", lambda: "http://127.0.0.1:1")
-    monkeypatch.setattr(login.client, "run", lambda ask: outcome)
+    monkeypatch.setattr(login.local_client, "run", lambda ask: outcome)
     monkeypatch.setattr(login.webbrowser, "open", opened)
     monkeypatch.setattr(login, "_TO_LOAD", 0.0)
     ended = CliRunner().invoke(login.command, ["--open"], catch_exceptions=False)

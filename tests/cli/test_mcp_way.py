@@ -44,7 +44,7 @@ async def test_the_house_is_kept_here_when_nobody_else_does(home: Home) -> None:
     way = McpTransport(home, lambda: None)
     with await way.open_connection(Hello(room="general")):
         assert int((home.path / "lock").read_text()) == os.getpid()
-        with pytest.raises(NotFound, match="There is no room 'attic'; there are: general"):
+        with pytest.raises(NotFound, match="There is no room 'attic'; valid: general"):
             await way.open_connection(Hello(room="attic"))
     await way.close()
     with HomeLock(home) as lock:
@@ -65,7 +65,7 @@ async def test_a_hello_that_is_none_is_answered(home: Home) -> None:
             with caller:
                 caller.setblocking(False)
                 await _say(caller, said)
-                with pytest.raises(BadParams, match="does not understand yours"):
+                with pytest.raises(BadParams, match="does not understand this one"):
                     handshake._decode_welcome(await handshake.read_first_line(caller)).check()
     await way.close()
 

@@ -129,7 +129,7 @@ def test_outcomes_and_notices_are_written_as_the_server_writes_them() -> None:
     ours = {field: kind.__name__ for field, kind in ((name, Outcome) for name in Outcome.__struct_encode_fields__)}
     assert set(ours) == set(model.Outcome.__struct_encode_fields__)
     for name in ("Started", "Output", "Progress"):
-        mine, theirs = getattr(outcome, name), getattr(notices, name)
+        mine, theirs = getattr(outcome, name), getattr(notices, f"{name}Notice")
         assert mine.__struct_encode_fields__ == theirs.__struct_encode_fields__
         assert mine.__struct_config__.tag == theirs.__struct_config__.tag
 
@@ -140,14 +140,14 @@ def test_the_public_names_are_these() -> None:
         "AsyncClient",
         "AsyncStream",
         "Client",
-        "Doing",
-        "Happened",
+        "KeeperStep",
         "Notice",
         "Outcome",
         "Output",
         "Page",
         "Parked",
         "Progress",
+        "ServerEvent",
         "Started",
         "Stream",
         "ToolCall",
@@ -162,4 +162,4 @@ def test_using_the_client_loads_nothing_of_the_server() -> None:
     code = "import sys, doorward.client; print(*sorted(m for m in sys.modules if m.startswith('doorward.')))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     beyond = {name for name in loaded if not name.startswith("doorward.client")}
-    assert beyond == {"doorward.core.errors", "doorward.core.strictjson"}
+    assert beyond == {"doorward.core", "doorward.core.errors", "doorward.core.strictjson"}

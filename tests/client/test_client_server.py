@@ -54,7 +54,7 @@ def test_what_is_refused_is_raised_as_what_it_is(client: Make) -> None:
     assert "code-collaboration" in refusal.value.rule
     with pytest.raises(UnknownCommand, match="no/such"):
         agent.run("no/such")
-    with pytest.raises(BadParams, match="unknown parameter 'pth'"):
+    with pytest.raises(BadParams, match="Unknown parameter 'pth'"):
         agent.run("file/read", pth="a")
     refused = agent.run("system/status", check=False)
     assert (refused.status, refused.code, refused.retry) == ("refused", "not_permitted", "never")

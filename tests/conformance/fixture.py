@@ -1,7 +1,7 @@
 """The profile that the conformance suite is run against: a real house behind the real listener.
 
-It differs from `doorward up` in three things. The room has a recipe that permits everything, the door has the extras of
-the suite, and whoever asks is taken for the bearer of one fixed token, since the suite shows none.
+It differs from `doorward up` in three things. The room has a recipe that permits everything, the door also answers
+for what only the suite wants, and whoever asks is taken for the bearer of one fixed token, since the suite shows none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import fixture_family
-from fixture_extras import FixtureExtras
+from fixture_extras import FixtureDispatcher
 from starlette.routing import Route
 
 from doorward.app import House, open_house
@@ -62,7 +62,7 @@ async def serving(folder: Path) -> AsyncIterator[Fixture]:
         await _owner(house, "room/create", name=ROOM, recipe="conformance")
         made = await _owner(house, "token/create", name="suite", kind="service", rooms=[ROOM])
         credential = Credential(token=made["token"])
-        endpoint = HttpEndpoint(McpDoor(house.gate, house.services, FixtureExtras()), lambda headers: credential)
+        endpoint = HttpEndpoint(McpDoor(house.gate, house.services, FixtureDispatcher), lambda headers: credential)
         server = HttpApplications(house.gate, house.services)
         server.router.router.routes.insert(0, Route("/mcp/{room}", endpoint))
         stopping, up = asyncio.Event(), asyncio.get_running_loop().create_future()

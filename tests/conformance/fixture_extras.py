@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import fixture_asking
+import msgspec
 from fixture_asking import elicitation, found
 from fixture_pieces import AUDIO, IMAGE, PNG, embedded, tool
 
@@ -15,6 +16,7 @@ from doorward.core.wire.types import (
     ContentBlock,
     GetPromptResult,
     InputRequiredResult,
+    McpStruct,
     Prompt,
     PromptArgument,
     PromptMessage,
@@ -24,7 +26,8 @@ from doorward.core.wire.types import (
     TextContent,
     Tool,
 )
-from doorward.doors.mcp.extras import Extras
+from doorward.doors.mcp import encoding
+from doorward.doors.mcp.dispatcher import McpDispatcher
 from doorward.doors.mcp.request import McpRequest
 
 SHOWN: dict[str, list[ContentBlock]] = {
@@ -81,85 +84,119 @@ SAID: dict[str, list[ContentBlock]] = {
 }
 
 
-class FixtureExtras(Extras):
-    tools = (
-        *(tool(name, "Answer with more than text.") for name in SHOWN),
-        SCHEMA_TOOL,
-        *fixture_asking.TOOLS,
-    )
-    resources = tuple(
-        Resource(
-            uri=uri, name=uri.removeprefix("test://"), description="A resource for testing", mime_type=one.mime_type
-        )
-        for uri, one in HELD.items()
-    )
-    templates = (
-        ResourceTemplate(
-            uri_template="test://template/{id}/data",
-            name="template",
-            description="A template for testing",
-            mime_type="application/json",
-        ),
-    )
-    prompts = (
-        *(Prompt(name=name, description="A prompt for testing") for name in SAID),
-        Prompt(
-            name="test_prompt_with_arguments",
-            description="A prompt with two arguments",
-            arguments=[
-                PromptArgument(name="arg1", description="The first", required=True),
-                PromptArgument(name="arg2", description="The second", required=True),
-            ],
-        ),
-        Prompt(
-            name="test_prompt_with_embedded_resource",
-            description="A prompt with a resource in it",
-            arguments=[PromptArgument(name="resourceUri", description="Which resource", required=True)],
-        ),
-        Prompt(name="test_input_required_result_prompt", description="A prompt that asks first"),
-    )
+TOOLS = (
+    *(tool(name, "Answer with more than text.") for name in SHOWN),
+    SCHEMA_TOOL,
+    *fixture_asking.TOOLS,
+)
+RESOURCES = tuple(
+    Resource(uri=uri, name=uri.removeprefix("test://"), description="A resource for testing", mime_type=one.mime_type)
+    for uri, one in HELD.items()
+)
+TEMPLATES = (
+    ResourceTemplate(
+        uri_template="test://template/{id}/data",
+        name="template",
+        description="A template for testing",
+        mime_type="application/json",
+    ),
+)
+PROMPTS = (
+    *(Prompt(name=name, description="A prompt for testing") for name in SAID),
+    Prompt(
+        name="test_prompt_with_arguments",
+        description="A prompt with two arguments",
+        arguments=[
+            PromptArgument(name="arg1", description="The first", required=True),
+            PromptArgument(name="arg2", description="The second", required=True),
+        ],
+    ),
+    Prompt(
+        name="test_prompt_with_embedded_resource",
+        description="A prompt with a resource in it",
+        arguments=[PromptArgument(name="resourceUri", description="Which resource", required=True)],
+    ),
+    Prompt(name="test_input_required_result_prompt", description="A prompt that asks first"),
+)
+LISTED: dict[str, tuple[str, Sequence[McpStruct]]] = {
+    "tools/list": ("tools", TOOLS),
+    "resources/list": ("resources", RESOURCES),
+    "resources/templates/list": ("resourceTemplates", TEMPLATES),
+    "prompts/list": ("prompts", PROMPTS),
+}
 
-    async def call(
-        self, ask: McpRequest, name: str, arguments: Mapping[str, Any]
-    ) -> CallToolResult | InputRequiredResult | None:
-        if name in SHOWN:
-            return CallToolResult(content=SHOWN[name])
-        if name in fixture_asking.CALLS:
-            return await fixture_asking.CALLS[name](ask, arguments)
-        return None
 
-    async def read(self, ask: McpRequest, uri: str) -> Sequence[ResourceContents] | InputRequiredResult | None:
-        if uri in HELD:
-            return [HELD[uri]]
-        if uri.startswith(_BEFORE) and uri.endswith(_AFTER):
-            id = uri.removeprefix(_BEFORE).removesuffix(_AFTER)
-            text = json.dumps({"id": id})
-            return [ResourceContents(uri=uri, mime_type="application/json", text=text)]
-        return None
+class FixtureDispatcher(McpDispatcher):
+    """Answers for what only the fixture has, past the gate, and leaves every other request to the product."""
 
-    async def prompt(
-        self, ask: McpRequest, name: str, arguments: Mapping[str, str]
-    ) -> GetPromptResult | InputRequiredResult | None:
-        if name in SAID:
-            return _prompt(*SAID[name])
-        if name == "test_prompt_with_arguments":
-            return _prompt(TextContent(text=f"arg1={arguments['arg1']!r}, arg2={arguments['arg2']!r}"))
-        if name == "test_prompt_with_embedded_resource":
-            resource = embedded(arguments["resourceUri"], "A text that came along with the prompt.")
-            return _prompt(resource, TextContent(text="Say what the resource holds."))
-        if name == "test_input_required_result_prompt":
-            given = found(ask, {"user_context": CONTEXT})
-            if given is None:
-                return InputRequiredResult(input_requests={"user_context": CONTEXT})
-            return _prompt(TextContent(text=json.dumps(given)))
-        return None
+    async def dispatch(self, ask: McpRequest) -> bytes:
+        given = await _answer(ask)
+        if isinstance(given, InputRequiredResult):
+            return encoding.encode_input_required(given)
+        if given is not None and ask.method == "resources/read":
+            return encoding.encode_cacheable(ask.era, given, 0)
+        if given is not None:
+            return encoding.encode_result(ask.era, given)
+        answer = await super().dispatch(ask)
+        return _extend(answer, *LISTED[ask.method]) if ask.method in LISTED else answer
 
-    async def complete(
-        self, ask: McpRequest, ref: Mapping[str, Any], argument: str, typed: str, context: Mapping[str, str]
-    ) -> Sequence[str] | None:
-        if ref.get("name") != "test_prompt_with_arguments":
-            return None
-        return [word for word in ("test", "testing", "tested") if word.startswith(typed)]
+
+def _extend(answer: bytes, kind: str, more: Sequence[McpStruct]) -> bytes:
+    """Put the entries of the fixture at the end of the last page."""
+    body = json.loads(answer)
+    if "nextCursor" not in body:
+        body[kind] += more
+    return msgspec.json.encode(body)
+
+
+async def _answer(ask: McpRequest) -> McpStruct | Mapping[str, Any] | None:
+    """What the fixture answers; None for whatever is not its own."""
+    params = ask.params
+    if ask.method == "tools/call":
+        return await _call(ask, params.get("name"), params.get("arguments", {}))
+    if ask.method == "prompts/get":
+        return _get_prompt(ask, params.get("name"), params.get("arguments", {}))
+    if ask.method == "resources/read":
+        return _read(params.get("uri", ""))
+    if ask.method == "resources/subscribe" and params.get("uri") in HELD:
+        ask.peer.subscribed.add(params["uri"])
+        return {}
+    if ask.method == "completion/complete" and params["ref"].get("name") == "test_prompt_with_arguments":
+        typed = params["argument"]["value"]
+        values = [word for word in ("test", "testing", "tested") if word.startswith(typed)]
+        return {"completion": {"values": values, "total": len(values), "hasMore": False}}
+    return None
+
+
+async def _call(ask: McpRequest, name: Any, arguments: Mapping[str, Any]) -> McpStruct | None:
+    if name in SHOWN:
+        return CallToolResult(content=SHOWN[name])
+    return await fixture_asking.CALLS[name](ask, arguments) if name in fixture_asking.CALLS else None
+
+
+def _read(uri: str) -> Mapping[str, Any] | None:
+    if uri in HELD:
+        return {"contents": [HELD[uri]]}
+    if uri.startswith(_BEFORE) and uri.endswith(_AFTER):
+        text = json.dumps({"id": uri.removeprefix(_BEFORE).removesuffix(_AFTER)})
+        return {"contents": [ResourceContents(uri=uri, mime_type="application/json", text=text)]}
+    return None
+
+
+def _get_prompt(ask: McpRequest, name: Any, arguments: Mapping[str, str]) -> McpStruct | None:
+    if name in SAID:
+        return _prompt(*SAID[name])
+    if name == "test_prompt_with_arguments":
+        return _prompt(TextContent(text=f"arg1={arguments['arg1']!r}, arg2={arguments['arg2']!r}"))
+    if name == "test_prompt_with_embedded_resource":
+        resource = embedded(arguments["resourceUri"], "A text that came along with the prompt.")
+        return _prompt(resource, TextContent(text="Say what the resource holds."))
+    if name == "test_input_required_result_prompt":
+        given = found(ask, {"user_context": CONTEXT})
+        if given is None:
+            return InputRequiredResult(input_requests={"user_context": CONTEXT})
+        return _prompt(TextContent(text=json.dumps(given)))
+    return None
 
 
 def _prompt(*contents: ContentBlock) -> GetPromptResult:

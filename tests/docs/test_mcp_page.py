@@ -15,7 +15,6 @@ from doorward.core.wire import codes
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.mcp import prompts, resource_uris, tools
 from doorward.doors.mcp.dispatcher import McpDispatcher
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.versions import Era
 
 PAGE = (Path(__file__).parents[2] / "docs" / "MCP.md").read_text()
@@ -45,7 +44,7 @@ async def test_the_request_on_the_page_is_answered(driver: Any) -> None:
 
 
 async def test_the_page_names_every_method_of_each_era(driver: Any) -> None:
-    handlers = McpDispatcher(driver.house.gate, driver.house.services, Extras())._handlers
+    handlers = McpDispatcher(driver.house.gate, driver.house.services)._handlers
     rows = [row for row in _rows("Versions") if row[0].startswith("`")]
     for column, era in ((1, Era.STATELESS), (2, Era.SESSIONS)):
         said = {name for row in rows if row[column] == "yes" for name in _names(row[0])}

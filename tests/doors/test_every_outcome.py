@@ -112,7 +112,8 @@ async def test_the_terminal(here: Listening, home: Any) -> None:
     assert {code: str(exit_code) for code, (exit_code, _) in told.items()} == column("terminal")
     for sample in SAMPLES:
         words = told[sample.code][1]
-        said = words.startswith(f"{sample.status} ({sample.code}) {sample.message}\n")
+        status = "waiting" if sample.status == "parked" else sample.status
+        said = words.startswith(f"{status} ({sample.code}) {sample.message}\n")
         assert said is (sample.status != "done"), words
 
 

@@ -38,7 +38,7 @@ class Puppet:
         self._end: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     def say(self, text: str, stream: str = "stdout") -> None:
-        self.execution.say(stream, text.encode())
+        self.execution.write(stream, text.encode())
 
     def end(self, result: Any = None) -> None:
         self._end.set_result(result)
@@ -102,7 +102,7 @@ class Puppets:
             """Run another command inside: `command name`, or itself so many times."""
             command, _, rest = name.partition(" ")
             key = "name" if command.startswith("puppet/") else "execution"
-            outcome = await ctx.house.ask(ctx.call, command, {key: rest} if rest else {})
+            outcome = await ctx.services.ask(ctx.call, command, {key: rest} if rest else {})
             self.inner.append(outcome)
             return {"status": outcome.status, "code": outcome.code, "call": outcome.call, "result": outcome.result}
 

@@ -79,7 +79,7 @@ async def test_whoever_watches_hears_output_and_progress_in_order_and_the_outcom
         puppet.say("hello\n")
         puppet.say("oh\n", "stderr")
         puppet.execution.progress(0.5, "half way")
-        puppet.execution.say("stdout", "☃".encode()[:2])
+        puppet.execution.write("stdout", "☃".encode()[:2])
         puppet.end()
         await call
     assert heard == [
@@ -209,7 +209,7 @@ async def test_ended_ones_are_kept_for_their_output_and_only_so_many(theatre, pu
             ids.append((await call).call)
         executions = driver.house.services.executions
         kept = [executions.get(id) for id in ids]
-    assert [one.written.text("output") if one else None for one in kept] == [
+    assert [one.output.text("output") if one else None for one in kept] == [
         None,
         None,
         "number 2",

@@ -24,15 +24,14 @@ from doorward.core.registry import Registry
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.http.ports import parse_health_version
 from doorward.gate.recipes.recipe import parse_recipe
-from doorward.rooms.personas.persona import parse_persona as parse_persona
+from doorward.rooms.personas.persona import parse_persona
 from doorward.store.paging import read_cursor
 from json_texts import FORBIDDEN, OURS_REFUSED
 
 REFUSED = (*FORBIDDEN, *(text for text, _ in OURS_REFUSED))
 
 OUTSIDE = {
-    "agents/calls/json_calls.py": "calls in the answer of a model; their tests are beside the calls'",
-    "agents/calls/json_calls.py": "arguments of native calls; their tests are beside the calls'",
+    "agents/calls/json_calls.py": "calls in the answer of a model, native ones too; their tests are beside the calls'",
     "agents/calls/python_calls.py": "values of calls that are written like code; their tests are beside the calls'",
     "agents/keeper/tools.py": "parameters that a model wrote as a text; its tests are beside the keeper's",
     "agents/models/local_process.py": "tokens as a model in a file counts them; what is no JSON counts as no answer",
@@ -41,8 +40,7 @@ OUTSIDE = {
     "shell/word_parser.py": "JSON behind --name= in a line of the shell; what is no JSON is plain text",
     "shell/builtins/data.py": "what is piped into words; its tests are beside the virtual files'",
     "shell/vfs/data_mount.py": "records that are written as files; its tests are beside the virtual files'",
-    "commands/recipe.py": "the id inside the text of a recipe, which is then read whole",
-    "bench/search_functions.py": "the functions and questions of others that the search is measured with",
+    "commands/recipe.py": "the id inside the text of a recipe, which is then read whole, and stored recipes",
     "agents/house/results.py": "what commands gave, in the words that models read; what is no JSON is a text",
     "core/argtext.py": "parameters written as text, by the terminal and by chat",
     "commands/catalogue/parser.py": "the catalogue file; its tests are beside the catalogue's",
@@ -81,7 +79,6 @@ OUR_OWN = {
     "commands/data/managed_records.py": "before-images",
     "commands/debug.py": "our log; a line that is none is shown as it is",
     "commands/persona.py": "a persona that was checked when it came in",
-    "commands/recipe.py": "a recipe that was checked when it came in",
     "commands/recipe_diff.py": "parameters from the ledger",
     "gate/recipes/replay.py": "parameters from the ledger; what is none cannot be told",
     "commands/room.py": "before-images",
@@ -92,17 +89,8 @@ OUR_OWN = {
     "commands/file/changes.py": "what was foreseen, written when the question was stored",
     "shell/sessions.py": "sessions, as they were stored",
     "commands/programs/context.py": "parameters from the ledger",
-    "bench/apart.py": "what its own child process measured",
-    "bench/first_list.py": "the answers of the servers that it measures",
-    "bench/questions/question.py": "the questions of the examination, part of the package",
-    "bench/room_live.py": "the answers of the servers that it measures",
-    "bench/tool_list.py": "the answers of the servers that it measures",
-    "bench/serving.py": "what its own child process says of its address",
-    "bench/upstream_echo.py": "what the gateway that it is measured behind asks it",
-    "bench/upstream_house.py": "the answers of the servers that it measures",
     "cli/chat_transport.py": "the answers and streams of our own server on the owner's socket",
-    "cli/local_client.py": "the answer of our own server on the owner's socket",
-    "cli/local_client.py": "the lines of our own server on the owner's socket",
+    "cli/local_client.py": "the answers and lines of our own server on the owner's socket",
     "cli/shell_transport.py": "the answers and streams of our own server on the owner's socket",
     "doors/rest/idempotency.py": "answers of our own that are kept for a while",
     "doors/rest/openapi.py": "samples that commands declare",

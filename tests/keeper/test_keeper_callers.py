@@ -23,7 +23,7 @@ from keeper_house import Kept, call, run
         ({"prompt": "y" * 1_000_000}, "20000"),
         ({"ticket": "01k9x2m4q7ab3cde"}, "Give that session as `session`"),
         ({"prompt": "hello", "session": "short"}, "8 to 64 letters"),
-        ({"prompt": "hello", "approved": True}, "unknown parameter 'approved'"),
+        ({"prompt": "hello", "approved": True}, "Unknown parameter 'approved'"),
         ({"prompt": 7}, "prompt"),
     ],
 )

@@ -56,7 +56,7 @@ async def test_what_stands_for_a_secret_is_never_written_in_its_place(keeper: Ke
     (made,) = answer["toolCalls"]
     assert not answer["success"]
     assert made["status"] in ("refused", "failed")
-    assert "stands for a secret" in made["output"]
+    assert "the placeholder of a secret" in made["output"]
     assert await held(keeper, "tmp/s.env") == _ENV
 
 
@@ -65,7 +65,7 @@ async def test_a_persona_does_not_write_it_either(keeper: Kept) -> None:
     params = {"path": "tmp/s.env", "content": _MARKED}
     asked = Request(command="file/write", credential=credential, door="test", room="general", params=params)
     outcome = await keeper.house.gate.handle(asked)
-    assert "stands for a secret" in outcome.message
+    assert "the placeholder of a secret" in outcome.message
 
 
 async def test_the_mark_in_a_file_or_in_talk_is_no_hindrance(keeper: Kept) -> None:

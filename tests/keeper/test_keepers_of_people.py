@@ -154,7 +154,7 @@ async def test_no_access_list_names_the_keeper(keeper: Kept) -> None:
     for name in ("access_read", "access_deny"):
         refused = await keeper.run("data/create", collection="notes", data={name: ["owner", "keeper"]})
         assert refused.code == "bad_params"
-        assert "Name that person" in refused.message
+        assert "name that person" in refused.message
 
 
 async def test_a_record_for_one_person_is_for_their_keeper_and_no_other(keeper: Kept) -> None:

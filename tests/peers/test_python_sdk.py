@@ -50,7 +50,7 @@ async def test_a_fault_in_the_parameters_is_told_in_a_sentence_that_a_model_can_
     async with way.client() as client:
         result = await client.call_tool("file_read", {"pth": "notes.md"})
     assert result.is_error
-    assert "unknown parameter 'pth'" in said(result)
+    assert "Unknown parameter 'pth'" in said(result)
 
 
 async def test_what_a_program_writes_arrives_while_it_runs(way: Way) -> None:

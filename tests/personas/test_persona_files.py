@@ -121,7 +121,7 @@ async def test_a_room_that_does_not_exist_is_said_and_joined_when_it_comes(opene
         driver.house.services.events.subscribe(heard, RoomChanged)
         await driver.owner("room/create", name="later", recipe="support")
         await asyncio.wait_for(joined.wait(), PATIENCE)
-        await driver.house.services.personas.memberships.settle()
+        await driver.house.services.personas.memberships.join_new_rooms()
         assert (await driver.owner("persona/show", id="ada")).result["persona"]["awaited"] == ["never"]
 
 
@@ -131,7 +131,7 @@ async def test_no_file_puts_a_persona_into_a_room_of_two(driver: Any) -> None:
     params = {"id": "ada", "text": text("ada", rooms=["general", room])}
     refused = await driver.ask("persona/put", by="", room="", params=params)
     assert (refused.code, "rooms[1]" in refused.message) == ("bad_params", True)
-    await driver.house.services.personas.memberships.follow({"guide": ([], [room])})
+    await driver.house.services.personas.memberships.apply_changes({"guide": ([], [room])})
     assert members(driver, room) == {"anna", "owner"}
 
 
@@ -141,7 +141,7 @@ async def test_a_closed_room_is_joined_when_it_is_open_again(driver: Any) -> Non
     put = await driver.owner("persona/put", id="ada", text=text("ada", rooms=["lab"]))
     assert (put.result["awaited"], "ada" in members(driver, "lab")) == (["lab"], False)
     await driver.owner("room/reopen", name="lab")
-    await driver.house.services.personas.memberships.settle()
+    await driver.house.services.personas.memberships.join_new_rooms()
     assert "ada" in members(driver, "lab")
 
 

@@ -61,7 +61,7 @@ def test_a_plugins_command_is_refused_where_the_recipe_does_not_allow_it(greetin
 
 def test_a_plugins_parameters_are_checked_like_any_other(greeting: Doorward) -> None:
     ended = greeting("run", "greet/hello", "--nmae=Ada")
-    assert ended.json["message"] == "greet/hello: unknown parameter 'nmae'; valid: name."
+    assert ended.json["message"] == "Unknown parameter 'nmae'. greet/hello takes name."
 
 
 def test_a_plugins_calls_are_in_the_ledger(greeting: Doorward) -> None:

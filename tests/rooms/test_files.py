@@ -82,7 +82,7 @@ async def test_too_large_too_many_and_no_files_are_refused(opened):
         assert [large.code, garbage.code, fourth.code, many.code] == ["bad_params"] * 2 + ["conflict", "bad_params"]
         assert "between 1 and 30 bytes; given 31" in large.message
         driver.clock.advance(25 * 3_600)
-        await driver.house.services.store.write(*driver.house.services.files.tidy())
+        await driver.house.services.store.write(*driver.house.services.files.cleanup_statements())
         assert (await brought(driver)).code == "ok"
 
 

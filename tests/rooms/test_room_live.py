@@ -20,10 +20,10 @@ def test_followers_hear_of_their_room_only_and_until_they_leave(live):
     leave = live.follow("local", "lab", mine.append)
     live.follow("local", "den", others.append)
     live.follow("rival", "lab", rivals.append)
-    live.thinking(LAB, "guide", "thinking")
+    live.publish_thinking(LAB, "guide", "thinking")
     leave()
     leave()
-    live.thinking(LAB, "guide", "idle")
+    live.publish_thinking(LAB, "guide", "idle")
     assert (mine, others, rivals) == ([ThinkingChanged("guide", "thinking")], [], [])
 
 
@@ -31,7 +31,7 @@ def test_a_follower_that_breaks_harms_nobody_else(live, caplog):
     heard = []
     live.follow("local", "lab", lambda notice: 1 / 0)
     live.follow("local", "lab", heard.append)
-    live.typing(LAB, "anna")
+    live.publish_typing(LAB, "anna")
     assert heard == [TypingIndicator("anna")]
     assert "a follower of a room failed" in caplog.text
 
@@ -41,22 +41,22 @@ def test_typing_is_told_once_a_second(live, clock):
     live.follow("local", "lab", heard.append)
     for seconds in (0, 0.5, 0.6):
         clock.advance(seconds)
-        live.typing(LAB, "anna")
-        live.typing(LAB, "ben")
+        live.publish_typing(LAB, "anna")
+        live.publish_typing(LAB, "ben")
     assert heard == [TypingIndicator("anna"), TypingIndicator("ben"), TypingIndicator("anna"), TypingIndicator("ben")]
 
 
 def test_who_comes_in_the_middle_is_told_what_lasts(live):
-    live.thinking(LAB, "guide", "waiting")
-    live.draft(LAB, "d1", "guide", "The pump")
-    live.draft(LAB, "d1", "guide", "The pump is")
-    assert live.now("local", "lab") == [
+    live.publish_thinking(LAB, "guide", "waiting")
+    live.publish_draft(LAB, "d1", "guide", "The pump")
+    live.publish_draft(LAB, "d1", "guide", "The pump is")
+    assert live.current("local", "lab") == [
         ThinkingChanged("guide", "waiting"),
         DraftUpdated("d1", "guide", "The pump is", False),
     ]
-    live.draft(LAB, "d1", "guide", "The pump is fine.", done=True)
-    live.thinking(LAB, "guide", "idle")
-    assert live.now("local", "lab") == []
+    live.publish_draft(LAB, "d1", "guide", "The pump is fine.", done=True)
+    live.publish_thinking(LAB, "guide", "idle")
+    assert live.current("local", "lab") == []
 
 
 def test_a_member_is_here_until_the_last_of_their_pages_is_closed(live):

@@ -157,7 +157,7 @@ async def test_nobody_else_takes_back_what_the_two_changed(people: People) -> No
 
 async def test_a_room_that_only_has_such_a_name_is_not_taken_for_one_of_two(people: People) -> None:
     rooms = people.driver.house.services.rooms
-    general = rooms.known("local", "general")
+    general = rooms.require("local", "general")
     await rooms.create(msgspec.structs.replace(general, id="direct-anna-carl", name="Old", version=1))
     refused = await people.ask("anna", "room/direct", member="carl")
     assert refused.code == "conflict"

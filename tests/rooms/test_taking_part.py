@@ -60,7 +60,7 @@ async def test_an_agent_waits_hears_answers_and_waits_on(lab):
     await lab.owner("room/edit", name="lab", message=edited, text="Are you well?")
     changed = (await as_agent(lab, "room/wait", after=own["next"], seconds=0)).result
     assert [(one["id"], one["text"]) for one in changed["items"]] == [(edited, "Are you well?")]
-    assert lab.house.services.presence.here("local", "lab") == set()
+    assert lab.house.services.presence.present_members("local", "lab") == set()
 
 
 async def test_waiting_can_be_cancelled_and_ends_for_whoever_is_taken_out(lab):
@@ -70,7 +70,7 @@ async def test_waiting_can_be_cancelled_and_ends_for_whoever_is_taken_out(lab):
     (execution,) = [one for one in services.executions if one.call.command.name == "room/wait"]
     await lab.owner("execution/cancel", execution=execution.call.id)
     assert (await waiting).code == "cancelled"
-    assert services.presence.here("local", "lab") == set()
+    assert services.presence.present_members("local", "lab") == set()
     await lab.owner("user/create", id="anna", access="read")
     await lab.owner("room/join", name="lab", member="anna")
     token = await lab.token("anna-laptop", user="anna", kind="human", access="read")

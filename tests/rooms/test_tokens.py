@@ -73,7 +73,7 @@ async def test_lowering_a_users_access_lowers_their_tokens(driver):
 
 async def test_forged_tokens_are_refused(driver, home):
     good = await driver.token("cursor", rooms=["general"], access="read")
-    key = home.key()
+    key = home.load_key()
     header, body, signature = good.split(".")
     none = base64.urlsafe_b64encode(json.dumps({"alg": "none", "typ": "JWT"}).encode()).rstrip(b"=").decode()
     bad = {
@@ -104,7 +104,7 @@ async def test_forged_tokens_are_refused(driver, home):
 
 async def test_claims_in_a_token_grant_nothing_by_themselves(driver, home):
     good = await driver.token("cursor", rooms=["general"], access="read")
-    wide = forged(good, home.key(), access="root", kind="human", sub="owner", tenant="elsewhere")
+    wide = forged(good, home.load_key(), access="root", kind="human", sub="owner", tenant="elsewhere")
     outcome = await driver.ask("token/list", token=wide, room="")
     assert outcome.code == "not_authenticated"
 

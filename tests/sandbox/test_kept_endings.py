@@ -125,7 +125,7 @@ async def test_cancelled_while_it_starts_a_program_it_leaves_nothing(place: Plac
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    for stage in (lambda: set(descendants(os.getpid())) - children, lambda: processes("keeper.main()")):
+    for stage in (lambda: set(descendants(os.getpid())) - children, lambda: processes("confine_and_exec.main()")):
         task = asyncio.create_task(place.bash("sleep 100", marker))
         while not stage():  # noqa: ASYNC110 - what it waits for is seen from outside alone
             await asyncio.sleep(0)

@@ -82,10 +82,10 @@ async def test_an_answer_reaches_the_call_that_waits(house: House):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({}, "'age' is missing"),
-        (None, "'age' is missing"),
-        ({"age": "x"}, "parameter age"),
-        ({"age": 0}, "parameter age"),
+        ({}, "Missing field 'age'"),
+        (None, "Missing field 'age'"),
+        ({"age": "x"}, "field age must be an integer"),
+        ({"age": 0}, "field age must be at least 1"),
         ({"age": 1, "more": 1}, "has no field 'more'; its fields: age, mail"),
     ],
 )

@@ -52,7 +52,7 @@ async def test_a_tool_has_the_facts_that_the_operator_says_and_none_that_its_ser
     assert (add.facts.tier, add.facts.access, add.reads_only) == (Tier.INFORMATION, Access.READ, True)
     assert (add.facts.cost, add.facts.timeout) == (1, 7)
     assert "claims, unchecked, that it only reads" in now.description
-    assert now.facts.house_wide
+    assert now.facts.server_wide
     assert now.asks_first
     assert add.asks_first
 

@@ -1,4 +1,4 @@
-"""Read one streamed answer of a model, within the limits on time and size."""
+"""Ask a model and read its answer: streaming within limits, rate-limit waits, parsed calls, fallback models."""
 
 from __future__ import annotations
 

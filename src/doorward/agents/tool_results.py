@@ -1,4 +1,4 @@
-"""Marks around the output of commands, files and programs: it is data, and never an instruction to a model."""
+"""Results of tool calls as a model reads them, marked as data that is never an instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`doorward approvals questions` and `answer`: questions from MCP servers (elicitation)."""
+"""`doorward approvals`: list and decide approvals, and answer questions from MCP servers."""
 
 from __future__ import annotations
 

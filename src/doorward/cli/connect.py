@@ -1,4 +1,4 @@
-"""The URL of this home's server, for MCP clients that connect over HTTP."""
+"""`doorward connect`: add Doorward to the configuration of an MCP client, or remove it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follows one command from start to end. Ctrl-C cancels the execution, not only this program."""
+"""Runs commands: through the running server if there is one, otherwise by opening the home folder in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell completion for `doorward run` and `doorward explain`: commands and their parameters."""
+"""`doorward run`: run one governed command, and complete its name and parameters in a shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of the shell: at most one in the foreground, any number in the background.
+"""Job control in the shell: at most one job in the foreground, any number in the background.
 
 Each job is an execution. A background job buffers its notices until it returns to the foreground, so that its output
 never mixes with what the person types.

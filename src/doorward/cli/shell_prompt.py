@@ -1,4 +1,4 @@
-"""Syntax highlighting of the shell's input line, which marks unknown commands while you type."""
+"""The shell's prompt on a terminal, with completion and syntax highlighting."""
 
 from __future__ import annotations
 

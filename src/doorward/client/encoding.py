@@ -1,4 +1,4 @@
-"""Encodes request bodies as JSON, and names the values that JSON cannot represent."""
+"""Encodes requests: JSON bodies, and the URL paths of the server's resources."""
 
 from __future__ import annotations
 

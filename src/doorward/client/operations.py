@@ -1,4 +1,4 @@
-"""Account operations of the client: log in, register, log out."""
+"""All operations of the client, written once for the blocking and the asynchronous client."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class SessionEnded(TypedDict):
     examples=[Example("let somebody register the tenant acme", {"tenant": "acme", "hours": 24})],
     related=["user/create"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def invite(
     ctx: Context,
@@ -152,7 +152,7 @@ async def link(ctx: Context) -> LoginLink:
     examples=[Example("where am I logged in", {})],
     related=["user/logout"],
     humans_only=True,
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def sessions(ctx: Context) -> Listing[BrowserSessionFacts]:
     """List the browsers that are logged in to the console as you, newest first."""

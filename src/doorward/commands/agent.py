@@ -37,7 +37,7 @@ Prompt = Annotated[
         Example("continue after an approval", {"session": "Zx81kQpn5_aTt0Lw2mRe", "ticket": "01k9x2m4q7ab3cde"}),
     ],
     related=["help/search", "approval/list"],
-    thinks=True,
+    runs_agent=True,
     wire="doorward_agent",
 )
 async def ask(

@@ -1,4 +1,4 @@
-"""The interface of the keeper, as commands use it. The agents implement it; commands must not import them."""
+"""The interfaces of the keeper and the models, as commands use them. The agents implement them."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class ApprovalDetail(ApprovalFacts):
     undo=READS_ONLY,
     examples=[Example("what is waiting for me", {"pending": True})],
     related=["approval/approve", "approval/deny"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def list_approvals(
     ctx: Context,
@@ -104,7 +104,7 @@ async def list_approvals(
     examples=[Example("what exactly would run", {"id": _AN_ID})],
     related=["approval/list"],
     humans_only=True,
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def show(ctx: Context, id: Id) -> ApprovalDetail:
     """Show exactly what an approval would run, with hidden characters escaped."""

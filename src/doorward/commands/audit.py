@@ -1,4 +1,4 @@
-"""The command audit/verify: check the integrity of the ledger."""
+"""Commands audit/*: verify the ledger, and count calls over time."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LedgerVerification(TypedDict):
     undo=READS_ONLY,
     examples=[Example("check that the ledger is intact", {})],
     related=["data/list"],
-    house_wide=True,
+    server_wide=True,
 )
 async def verify_record(ctx: Context) -> LedgerVerification:
     """Verify the ledger: no record was changed, removed, reordered or cut off."""
@@ -105,7 +105,7 @@ def _filter_meta(says: str, most: int = 200) -> object:
         Example("refused calls in the room general", {"inRoom": "general", "status": "refused", "since": "7d"}),
     ],
     related=["data/list", "ai/report"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def timeline(
     ctx: Context,

@@ -43,7 +43,7 @@ class LogTail(TypedDict):
         Example("log lines about recipes", {"filterPattern": "recipe"}),
     ],
     related=["system/status"],
-    house_wide=True,
+    server_wide=True,
 )
 async def logs(
     ctx: Context,

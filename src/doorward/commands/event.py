@@ -61,7 +61,7 @@ class EventPage(TypedDict):
     undo=READS_ONLY,
     examples=[Example("what happened last", {"limit": 20}), Example("approval events", {"only": "approval"})],
     related=["execution/list", "approval/list"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def list_events(
     ctx: Context,

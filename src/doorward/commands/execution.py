@@ -83,7 +83,7 @@ class CancelResult(TypedDict):
         Example("the next page", {"limit": 20, "after": 4_200}),
     ],
     related=["execution/status", "execution/cancel"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def list_executions(
     ctx: Context,
@@ -135,7 +135,7 @@ async def list_executions(
     undo=READS_ONLY,
     examples=[Example("how far is it", {"execution": "01k9x2m4q7ab3cde"})],
     related=["execution/output", "execution/cancel"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def status(ctx: Context, execution: Id) -> ExecutionFacts:
     """Show the state of an execution: queued, running, completed, failed, timed_out or cancelled, and its duration."""
@@ -164,7 +164,7 @@ async def status(ctx: Context, execution: Id) -> ExecutionFacts:
         Example("read the error output", {"execution": "01k9x2m4q7ab3cde", "stream": "stderr"}),
     ],
     related=["execution/status"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def output(
     ctx: Context,

@@ -26,7 +26,7 @@ family = Family("model", category="personas")
     examples=[Example("which models can personas use", {})],
     related=["model/test", "persona/list"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def list_models(ctx: Context) -> Listing[ProviderFacts]:
     """List the model providers, their addresses, and whether their API keys are set. Keys are never shown."""
@@ -45,8 +45,8 @@ async def list_models(ctx: Context) -> Listing[ProviderFacts]:
     examples=[Example("does the built-in model answer", {"model": "house"})],
     related=["model/list"],
     humans_only=True,
-    house_wide=True,
-    tells_how_it_stands=True,
+    server_wide=True,
+    is_status_poll=True,
 )
 async def test_model(
     ctx: Context,

@@ -123,7 +123,7 @@ async def show(ctx: Context, id: Id) -> PersonaDetail:
     ],
     related=["persona/list", "persona/show"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
     reveals="persona/show",
 )
 async def put(
@@ -162,7 +162,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     examples=[Example("remove an AI", {"id": "scribe"})],
     related=["persona/list"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
     reveals="persona/show",
 )
 async def remove(ctx: Context, id: Id) -> PersonaRemoved:

@@ -222,7 +222,7 @@ async def show(ctx: Context, id: Id) -> RecipeText:
     ],
     related=["recipe/list", "recipe/show"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
     reveals="recipe/show",
 )
 async def put(
@@ -261,7 +261,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     examples=[Example("remove an unused recipe", {"id": "quiet"})],
     related=["recipe/list"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def remove(ctx: Context, id: Id) -> RecipeRemoved:
     """Remove a recipe that governs no room."""

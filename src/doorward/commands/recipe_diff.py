@@ -101,7 +101,7 @@ class ReplayReport(TypedDict):
     ],
     related=["recipe/preview", "recipe/put", "data/list"],
     humans_only=True,
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def diff(
     ctx: Context,

@@ -95,7 +95,7 @@ class RecipePreview(TypedDict):
     ],
     related=["recipe/diff", "recipe/put", "recipe/show"],
     humans_only=True,
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def preview(
     ctx: Context,

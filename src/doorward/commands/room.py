@@ -53,7 +53,7 @@ class RoomFacts(TypedDict):
     undo=READS_ONLY,
     examples=[Example("which rooms am I in", {})],
     related=["room/create", "room/show"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
     """List the rooms you are a member of, with recipe, members and number of unread messages."""

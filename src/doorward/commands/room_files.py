@@ -72,7 +72,7 @@ async def attach(
     undo=READS_ONLY,
     examples=[Example("what is this file", {"name": "lab", "id": _AN_ID})],
     related=["room/messages", "room/attach"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def attachment(
     ctx: Context,

@@ -65,7 +65,7 @@ class MessageDetail(TypedDict):
     undo=READS_ONLY,
     examples=[Example("who is in the lab", {"name": "lab"})],
     related=["room/list", "room/messages", "room/who"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def show(ctx: Context, name: RoomName) -> RoomFacts:
     """Show a room you are a member of: recipe, members, unread messages, and whether it is archived."""
@@ -84,7 +84,7 @@ async def show(ctx: Context, name: RoomName) -> RoomFacts:
     undo=READS_ONLY,
     examples=[Example("what was said last in the lab", {"name": "lab", "limit": 20})],
     related=["room/say", "room/show", "room/search", "room/wait"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def messages(
     ctx: Context,
@@ -138,7 +138,7 @@ def _make_page(
     undo=READS_ONLY,
     examples=[Example("what was this message before", {"name": "lab", "message": _AN_ID})],
     related=["room/messages", "room/edit", "room/delete"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def message(ctx: Context, name: RoomName, message: MessageId) -> MessageDetail:
     """Show a message. Its sender and the room's owners and admins also see its earlier versions."""
@@ -171,7 +171,7 @@ async def message(ctx: Context, name: RoomName, message: MessageId) -> MessageDe
     undo=READS_ONLY,
     examples=[Example("who spoke of the pump", {"words": "pump pressure"})],
     related=["room/messages"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def search(
     ctx: Context,

@@ -209,7 +209,7 @@ def direct_room_name(one: str, other: str) -> str:
     undo=READS_ONLY,
     examples=[Example("who is in the lab now", {"name": "lab"})],
     related=["room/show", "room/wait"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def who(ctx: Context, name: RoomName) -> Listing[MemberFacts]:
     """List the members of a room, and who is present now."""

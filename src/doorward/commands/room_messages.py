@@ -59,7 +59,7 @@ class SentMessage(TypedDict):
     undo=NoUndo("others may have read the message; delete it with room/delete"),
     examples=[Example("greet the room", {"text": "Good morning"})],
     related=["room/messages", "room/wait", "room/edit", "room/attach"],
-    once_by="key",
+    idempotency_param="key",
 )
 async def say(
     ctx: Context,

@@ -45,7 +45,7 @@ class RoomUpdates(TypedDict):
     undo=NoUndo("the position can be set again, forward or back"),
     examples=[Example("mark everything in the lab as read", {"name": "lab"})],
     related=["room/messages", "room/list"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def mark(
     ctx: Context,
@@ -76,7 +76,7 @@ async def mark(
     undo=READS_ONLY,
     examples=[Example("messages since revision 0, without waiting", {"name": "lab", "after": 0, "seconds": 0})],
     related=["room/messages", "room/say"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def wait(
     ctx: Context,

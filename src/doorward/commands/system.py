@@ -83,7 +83,7 @@ class ShutdownStarted(TypedDict):
     undo=READS_ONLY,
     examples=[Example("is everything running", {})],
     related=["debug/logs", "ai/report"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def status(ctx: Context) -> SystemStatus:
     """Show the server's version, load, calls of the last hour, and problems."""
@@ -163,7 +163,7 @@ def _describe_server(upstreams: Upstreams, one: Upstream) -> ServerStatus:
     examples=[Example("stop the server for maintenance", {"reason": "maintenance"})],
     related=["system/status"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def shutdown(
     ctx: Context, reason: Annotated[str, Meta(description="The reason, for the ledger", max_length=500)] = ""

@@ -62,7 +62,7 @@ async def images_to_restore(
 ) -> list[before_images.BeforeImage]:
     """The before-images of an execution, if this caller may undo it now."""
     images = await before_images.of_call(ctx.store, ctx.caller.tenant, execution)
-    reached = ctx.caller.rooms is None or await executions.in_span(ctx.store, ctx.caller.rooms, execution)
+    reached = ctx.caller.rooms is None or await executions.is_in_rooms(ctx.store, ctx.caller.rooms, execution)
     if not images or not reached or (kinds is not None and images[0].kind not in kinds):
         raise NotFound(
             f"There is nothing to undo for execution {execution!r}. Only an execution that changed something, "

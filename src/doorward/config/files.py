@@ -1,4 +1,4 @@
-"""The error for an invalid configuration file."""
+"""Reads and writes small configuration files as a whole, and the error for an invalid one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors for configuration files that cannot be edited safely."""
+"""JSON with comments and trailing commas (JSONC): a parser with positions, and edits that keep all other bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A published JSON Schema, and its validation errors as sentences that name the field."""
+"""Published JSON Schemas: validation errors as sentences that name the field, and slots of example phrases."""
 
 from __future__ import annotations
 

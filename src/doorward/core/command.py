@@ -7,12 +7,13 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import jsonschema_rs
 import msgspec
+from jsonschema_rs import ValidationError
 
 from doorward.core import names
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.errors import BadParams
+from doorward.core.schema_words import closest_fault, names_around, requirement, usage_line
 from doorward.core.signatures import result_schema, signature_schema
 from doorward.core.validation import Validator, validator
 
@@ -83,15 +84,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[Example, ...]
     related: tuple[str, ...] = ()
     humans_only: bool = False
-    house_wide: bool = False
+    server_wide: bool = False
     """It reads or changes what all tenants share, so only the owner's tenant may run it."""
-    tells_how_it_stands: bool = False
+    is_status_poll: bool = False
     """It reads a status that changes by itself, so that polling it is no loop."""
-    thinks: bool = False
+    runs_agent: bool = False
     """It runs the keeper on a request in plain words: calls inside it are the keeper's."""
-    works_by_calls: bool = False
+    nests_calls: bool = False
     """It changes things only by nested calls. Approvals are asked for those."""
-    once_by: str = ""
+    idempotency_param: str = ""
     """The parameter that holds the caller's idempotency key."""
     reveals: str = ""
     """The command that a caller must be allowed to run before a dry run shows it the effect."""
@@ -208,21 +209,14 @@ class Command:
         if self._validator.is_valid(params):
             return
         raise BadParams(
-            f"{self.name}: {describe_fault(next(self._validator.iter_errors(params)), self.schema)}",
+            describe_fault(next(self._validator.iter_errors(params)), self.schema, self.name),
             hint=f"Parameters: {self.usage}",
         )
 
     @property
     def usage(self) -> str:
         """The parameters on one line: required ones bare, optional ones in brackets."""
-        return self._usage(self.schema.get("required", []))
-
-    def _usage(self, required: Sequence[str]) -> str:
-        words = [
-            f"--{key}=<{_type_word(spec)}>" if key in required else f"[--{key}=<{_type_word(spec)}>]"
-            for key, spec in self.schema["properties"].items()
-        ]
-        return " ".join(words) or "none"
+        return usage_line(self.schema, self.schema.get("required", []))
 
     def __call__(self, ctx: Any, params: Mapping[str, Any]) -> Awaitable[Any]:
         return self.run(ctx, **{self.arguments[key]: value for key, value in params.items()})
@@ -258,11 +252,11 @@ class Family:
         examples: Sequence[Example],
         related: Sequence[str] = (),
         humans_only: bool = False,
-        house_wide: bool = False,
-        tells_how_it_stands: bool = False,
-        thinks: bool = False,
-        works_by_calls: bool = False,
-        once_by: str = "",
+        server_wide: bool = False,
+        is_status_poll: bool = False,
+        runs_agent: bool = False,
+        nests_calls: bool = False,
+        idempotency_param: str = "",
         reveals: str = "",
         secret: Sequence[str] = (),
         wire: str = "",
@@ -282,11 +276,11 @@ class Family:
             examples=tuple(examples),
             related=tuple(related),
             humans_only=humans_only,
-            house_wide=house_wide,
-            tells_how_it_stands=tells_how_it_stands,
-            thinks=thinks,
-            works_by_calls=works_by_calls,
-            once_by=once_by,
+            server_wide=server_wide,
+            is_status_poll=is_status_poll,
+            runs_agent=runs_agent,
+            nests_calls=nests_calls,
+            idempotency_param=idempotency_param,
             reveals=reveals,
         )
 
@@ -333,20 +327,31 @@ def to_object(result: Any) -> dict[str, Any]:
     return result if isinstance(result, dict) else {"result": result}
 
 
-def describe_fault(fault: jsonschema_rs.ValidationError, schema: Mapping[str, Any], *, private: bool = False) -> str:
-    """Describe a schema violation: where, what is wrong, what would be valid and, unless `private`, what was given."""
+def describe_fault(
+    fault: ValidationError, schema: Mapping[str, Any], subject: str, noun: str = "parameter", *, private: bool = False
+) -> str:
+    """Describe a schema violation in full sentences: what is wrong, what is valid and, unless `private`, what was given.
+
+    `subject` is what has the schema, such as a command, and `noun` what it calls its values.
+    """
+    fault = closest_fault(fault)
     where = ".".join(str(step) for step in fault.instance_path)
-    keyword = fault.kind.name
-    if keyword == "additionalProperties":
-        known = list(schema.get("properties", {}))
-        given = ", ".join(repr(name) for name in fault.kind.as_dict()["unexpected"])
-        inside = f" in {where}" if where else ""
-        valid = "only the documented ones" if where else ", ".join(known) or "none"
-        return f"unknown parameter {given}{inside}; valid: {valid}."
-    if keyword == "required":
-        return f"parameter {fault.kind.as_dict()['property']!r} is missing{f' in {where}' if where else ''}."
-    given = "" if private else f"; given {shorten(fault.instance)}"
-    return f"parameter {where or 'object'}: {fault.message}{given}."
+    inside = f" in {where}" if where else ""
+    detail = fault.kind.as_dict()
+    if "unexpected" in detail:
+        unknown = [shorten(name) for name in detail["unexpected"]]
+        wrong = f"Unknown {noun}{'s' if len(unknown) > 1 else ''} {', '.join(unknown)}{inside}."
+    elif fault.kind.name == "required":
+        wrong = f"Missing {noun} {shorten(detail['property'])}{inside}."
+    else:
+        what = f"{noun} {where}" if where else f"its {noun}s"
+        must = requirement(fault)
+        given = "" if private else f"; given {shorten(fault.instance)}"
+        return f"{subject}: {what} {f'must {must}' if must else f'is not valid: {fault.message}'}{given}."
+    known = names_around(fault, schema)
+    if where and not known:
+        return wrong
+    return f"{wrong} {where or subject} takes {', '.join(known) or f'no {noun}s'}."
 
 
 def shorten(value: Any, limit: int = 80) -> str:
@@ -354,19 +359,6 @@ def shorten(value: Any, limit: int = 80) -> str:
     text = _JSON_WORDS[value] if value is None or isinstance(value, bool) else repr(value)
     length = len(value if isinstance(value, str) else text)
     return text if len(text) <= limit else f"{text[:limit]}… ({length} characters)"
-
-
-def _type_word(spec: Any) -> str:
-    if not isinstance(spec, dict):  # a schema can also be true
-        return "value"
-    if "enum" in spec:
-        return "|".join(str(value) for value in spec["enum"])
-    kind = spec.get("type")
-    if isinstance(kind, str):
-        return kind
-    if "anyOf" in spec:
-        return "|".join(_type_word(one) for one in spec["anyOf"] if one != {"type": "null"})
-    return "value"
 
 
 def _check_complete(command: Command) -> None:
@@ -391,8 +383,8 @@ def _check_complete(command: Command) -> None:
         problems.append("it declares an undo but no change")
     if facts.undo is READS_ONLY and not command.reads_only:
         problems.append("it can change something, so NoUndo needs its own reason")
-    if facts.once_by and facts.once_by not in command.schema["properties"]:
-        problems.append(f"once_by names {facts.once_by!r}, which is not a parameter")
+    if facts.idempotency_param and facts.idempotency_param not in command.schema["properties"]:
+        problems.append(f"idempotency_param names {facts.idempotency_param!r}, which is not a parameter")
     for key, spec in command.schema["properties"].items():
         if command.ours and not spec.get("description"):
             problems.append(f"parameter {key} has no description")

@@ -118,9 +118,9 @@ class Request(msgspec.Struct, frozen=True):
     session: str = ""
     response: str = ""
     """Groups the calls of one model answer, for the limit per response."""
-    thought_in: str = ""
+    keeper_call: str = ""
     """Set only by the gate: the agent/ask call in which the keeper made this one."""
-    hides: tuple[str, ...] = ()
+    known_secrets: tuple[str, ...] = ()
     """Set only by the gate: secrets known to the parent call, such as a session's variables."""
     dry_run: bool = False
     cache: bool = False
@@ -152,15 +152,15 @@ class Call(msgspec.Struct, frozen=True):
     workspace: str
     digest: str
     """Keyed hash of exactly what would run: command as declared, params, working directory, room and caller."""
-    thought_in: str = ""
+    keeper_call: str = ""
     """The agent/ask call in which the keeper made this one, at any depth; empty for others."""
-    hides: tuple[str, ...] = ()
+    known_secrets: tuple[str, ...] = ()
     """Secrets that no parameter name reveals, and that no record may show."""
 
     @property
     def secrets(self) -> list[str]:
         """All known secrets of the call, in every escaped form."""
-        return redact.collect_secrets(self.params, self.command.secret, self.hides)
+        return redact.collect_secrets(self.params, self.command.secret, self.known_secrets)
 
 
 class Ruling(msgspec.Struct, frozen=True):

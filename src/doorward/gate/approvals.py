@@ -84,7 +84,7 @@ class Approvals:
             command=call.command.name,
             params=json.dumps(call.params, ensure_ascii=False, sort_keys=True),
             redacted=json.dumps(
-                redact.params(call.params, call.command.secret, call.hides), ensure_ascii=False, sort_keys=True
+                redact.params(call.params, call.command.secret, call.known_secrets), ensure_ascii=False, sort_keys=True
             ),
             digest=digest,
             access=call.command.facts.access,

@@ -58,12 +58,12 @@ class Authorizer:
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
             return _denied("house: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
-        if facts.thinks and (caller.keeper or caller.persona):
+        if facts.runs_agent and (caller.keeper or caller.persona):
             reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
             return _denied("house: personas and the keeper do not ask the keeper", reason)
         if command.withheld:
             return _denied("house: withheld", command.withheld)
-        if facts.house_wide and caller.tenant != LOCAL:
+        if facts.server_wide and caller.tenant != LOCAL:
             return _denied(
                 "house: its own tenant",
                 f"{command.name} concerns the whole server. Only members of the tenant {LOCAL!r} may run it.",

@@ -34,14 +34,14 @@ class NestedCalls:
 
     def _open(self, progress: Progress, call: Call) -> Execution:
         facts = call.command.facts
-        if progress.parent is None and (facts.thinks or facts.works_by_calls):
+        if progress.parent is None and (facts.runs_agent or facts.nests_calls):
             self._credentials[call.id] = progress.request.credential
         return self._executions.open(call, progress.watch, progress.parent)
 
     def _close(self, execution: Execution) -> None:
         call = execution.call
         self._credentials.pop(call.id, None)
-        if execution.parent and call.command.facts.works_by_calls and not execution.made_calls:
+        if execution.parent and call.command.facts.nests_calls and not execution.made_calls:
             self._throttle.count_without_calls(call)
         self._executions.close(execution)
 
@@ -54,7 +54,7 @@ class NestedCalls:
                 raise NotAuthenticated("The caller's permissions have changed. Run the request again.")
             outer = outer.parent
         caller = parent.call.caller
-        return caller.as_keeper() if parent.call.command.facts.thinks else caller
+        return caller.as_keeper() if parent.call.command.facts.runs_agent else caller
 
 
 class OpenExecution:
@@ -84,6 +84,6 @@ def nested_request(call: Call, command: str, params: Mapping[str, Any], ticket: 
         ticket=ticket,
         session=call.session,
         response=call.response,
-        thought_in=call.id if call.command.facts.thinks else call.thought_in,
-        hides=call.hides,
+        keeper_call=call.id if call.command.facts.runs_agent else call.keeper_call,
+        known_secrets=call.known_secrets,
     )

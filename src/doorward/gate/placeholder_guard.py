@@ -24,7 +24,7 @@ def check(call: Call, parent: Execution | None) -> None:
 
     Calls that a command makes itself are not checked: it works on the text with its secrets.
     """
-    own = parent is None or parent.call.command.facts.thinks
+    own = parent is None or parent.call.command.facts.runs_agent
     if not own or not (call.caller.keeper or call.caller.persona) or call.command.reads_only:
         return
     if call.command.name.startswith(_TALK) or not _holds(call.params):

@@ -77,7 +77,9 @@ class Recorder:
         who = caller or ANONYMOUS
         given = call.params if call else request.params if request.params is not None else dict(request.args or ())
         command = call.command if call else self._named_command(request.command)
-        known = call.hides if call else (*request.hides, *(command.secrets_in(given) if command else ()))
+        known = (
+            call.known_secrets if call else (*request.known_secrets, *(command.secrets_in(given) if command else ()))
+        )
         entry = Entry(
             at=self._clock.wall_us(),
             phase="whole",
@@ -99,7 +101,8 @@ class Recorder:
             status=status,
             code=code,
             note=with_origin(
-                _note(note, redact.collect_secrets(given, command.secret if command else (), known)), request.thought_in
+                _note(note, redact.collect_secrets(given, command.secret if command else (), known)),
+                request.keeper_call,
             ),
             duration=0,
         )
@@ -146,12 +149,12 @@ class Recorder:
             spent=spent,
             status=status,
             code=code,
-            note=with_origin(_note(note, call.secrets), call.thought_in) if note or call.thought_in else "",
+            note=with_origin(_note(note, call.secrets), call.keeper_call) if note or call.keeper_call else "",
             duration=duration,
         )
 
     def _params(self, call: Call) -> str:
-        return self._redacted(call.params, call.command.secret, call.hides)
+        return self._redacted(call.params, call.command.secret, call.known_secrets)
 
     def _redacted(self, given: Mapping[str, Any], secret: Collection[str], known: Collection[str]) -> str:
         if not given:

@@ -64,8 +64,8 @@ class Resolver:
             response=request.response,
             workspace=workspace,
             digest=self._digest(caller, command, params, room, workspace),
-            thought_in=request.thought_in,
-            hides=self._hides(command, params, request, ticket),
+            keeper_call=request.keeper_call,
+            known_secrets=self._collect_secrets(command, params, request, ticket),
         )
 
     def command(self, caller: Caller, request: Request) -> Command:
@@ -89,18 +89,18 @@ class Resolver:
             return request
 
     @staticmethod
-    def _hides(
+    def _collect_secrets(
         command: Command, params: Mapping[str, Any], request: Request, ticket: Approval | None
     ) -> tuple[str, ...]:
         """The secrets that no record may show: those of the request, and those redacted when it was parked."""
-        hides = request.hides
+        known_secrets = request.known_secrets
         if command.find_secrets is not None:
-            hides += command.secrets_in(params)
+            known_secrets += command.secrets_in(params)
         if ticket is not None:
             recorded = json.loads(ticket.redacted)
-            if redact.params(params, command.secret, hides) != recorded:
-                hides += tuple(redact.find_redacted(params, recorded))
-        return hides
+            if redact.params(params, command.secret, known_secrets) != recorded:
+                known_secrets += tuple(redact.find_redacted(params, recorded))
+        return known_secrets
 
     def _as_approved(self, caller: Caller, request: Request, ticket: Approval) -> Request:
         """The approved request, for a request that carries only the ticket."""

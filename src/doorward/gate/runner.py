@@ -124,7 +124,7 @@ class Runner:
         """Settle the energy, store the end, publish. `seconds` is None when the command itself did not run."""
         call, execution, error = run.call, run.execution, ending.error
         spent, also = self._energy.settle(call, run.reservation, seconds)
-        is_keeper = call.command.facts.thinks
+        is_keeper = call.command.facts.runs_agent
         if error is not None:
             text = result_text.render_failure(error, thought=is_keeper)
         else:

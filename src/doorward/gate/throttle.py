@@ -41,7 +41,7 @@ class Throttle:
     def admit(self, call: Call, policy: Policy | None, *, inside: bool = False) -> None:
         """Count this call, or refuse it and say when to retry. A refused call is not counted.
 
-        A nested call that itself works by calls, such as a shell built-in, is counted by those, or by `made_none`.
+        A nested call that itself nests calls, such as a shell built-in, is counted by those, or by `made_none`.
         """
         now = self._clock.steady()
         key = _window_key(call)
@@ -63,7 +63,7 @@ class Throttle:
             self._per_minute(window, limits.per_minute, now, call)
             if limits.per_second is not None:
                 self._per_second(window, limits.per_second, now, call)
-        if inside and call.command.facts.works_by_calls:
+        if inside and call.command.facts.nests_calls:
             return
         if call.response and policy is not None:
             count = self._responses.get(f"{key}\x00{call.response}", 0)
@@ -73,7 +73,7 @@ class Throttle:
             calls.note(now)
 
     def count_without_calls(self, call: Call) -> None:
-        """Count a call that works by calls but made none."""
+        """Count a call that nests calls but made none."""
         self._windows.get(_window_key(call), CallTimes()).note(self._clock.steady())
 
     def note(self, call: Call) -> None:
@@ -257,7 +257,7 @@ def _where(call: Call) -> str:
 
 def _can_loop(call: Call) -> bool:
     """Only models loop: a person or a program that repeats a call means it."""
-    return (call.caller.kind == "ai" or call.caller.keeper) and not call.command.facts.tells_how_it_stands
+    return (call.caller.kind == "ai" or call.caller.keeper) and not call.command.facts.is_status_poll
 
 
 def _put_bounded(kept: OrderedDict[str, Any], key: str, value: Any) -> Any:

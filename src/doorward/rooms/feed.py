@@ -1,4 +1,4 @@
-"""Live notices of a room: messages, typing, presence, drafts and thinking. Only messages are stored."""
+"""The live feed of a room: messages, typing, presence, drafts and thinking. Only messages are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A message of a room and its attachments: files, and the card of a call."""
+"""A message of a room, with its attachments, and the messages that decide about a waiting call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well programs are confined on this machine."""
+"""The confinement available on this machine, and the setup it gives to helpers."""
 
 from __future__ import annotations
 

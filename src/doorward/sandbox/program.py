@@ -1,4 +1,4 @@
-"""What a program may access and use. Programs with the same profile share warm workers."""
+"""A program to run, its profile (what it may access and use), and its result."""
 
 from __future__ import annotations
 

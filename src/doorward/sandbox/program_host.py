@@ -1,4 +1,4 @@
-"""Temporary folders of long-running programs: one for each run, removed afterwards.
+"""Starts long-running programs in temporary folders, and ends those that still run when the sandbox closes.
 
 The folder is beside the program's own folder, where the program cannot replace it. Doorward holds a lock on it. A
 folder without a lock was left by a Doorward that was killed; it is removed at the next start.

@@ -1,4 +1,4 @@
-"""Captures one output stream of a program: keeps the bytes up to a limit, counts the rest."""
+"""Runs one program: its streams, its time limit and its stop conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resource usage of a process and its descendants, read from /proc."""
+"""Enforces limits that the kernel does not: process count of root, shared memory and free disk space."""
 
 from __future__ import annotations
 

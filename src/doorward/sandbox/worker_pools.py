@@ -1,4 +1,4 @@
-"""A pool of warm workers for one profile."""
+"""Pools of warm workers, one for each profile. Idle pools are closed."""
 
 from __future__ import annotations
 

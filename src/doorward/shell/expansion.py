@@ -1,4 +1,4 @@
-"""Alias expansion of the session shell: a word replaced by the beginning of a command."""
+"""Expansion of aliases, variables, `$(…)`, `~` and file name patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exit codes of the session shell, as in other shells.
+"""Results of the session shell: of one stage and of a script, with their exit codes.
 
 An exit code never tells that a call waits for approval, because any program may end with any code; the ticket does.
 """

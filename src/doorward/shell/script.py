@@ -99,8 +99,8 @@ class _ScriptStep(msgspec.Struct, frozen=True):
         Example("how many Python files there are", {"script": "find . -name '*.py' | wc -l"}),
     ],
     related=["bash", "shell/cd"],
-    tells_how_it_stands=True,
-    works_by_calls=True,
+    is_status_poll=True,
+    nests_calls=True,
 )
 async def run_script(
     ctx: Context,

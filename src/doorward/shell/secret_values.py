@@ -91,10 +91,12 @@ def secrets_in_args(word: str, params: Mapping[str, Any]) -> Iterator[str]:
 
 def hide_secrets(ctx: Context, session: ShellSession) -> Context:
     """A context whose inner calls hide the secrets that this session holds by now."""
-    secrets = [one for one in session.secrets if one not in ctx.call.hides]
+    secrets = [one for one in session.secrets if one not in ctx.call.known_secrets]
     if not secrets:
         return ctx
-    return msgspec.structs.replace(ctx, call=msgspec.structs.replace(ctx.call, hides=(*ctx.call.hides, *secrets)))
+    return msgspec.structs.replace(
+        ctx, call=msgspec.structs.replace(ctx.call, known_secrets=(*ctx.call.known_secrets, *secrets))
+    )
 
 
 def redact_secrets(text: str, secrets: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ class SessionDeleted(TypedDict):
     undo=READS_ONLY,
     examples=[Example("which sessions of the shell do I have", {})],
     related=["session/show", "session/end", "shell/script"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def list_(ctx: Context) -> Listing[SessionSummary]:
     """List your own shell sessions, the last used first."""
@@ -74,7 +74,7 @@ async def list_(ctx: Context) -> Listing[SessionSummary]:
     undo=READS_ONLY,
     examples=[Example("begin a session of the shell", {})],
     related=["session/list", "shell/script"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def open_(
     ctx: Context,
@@ -102,7 +102,7 @@ async def open_(
     undo=READS_ONLY,
     examples=[Example("what does this session remember", _EXAMPLE)],
     related=["session/list", "shell/history"],
-    tells_how_it_stands=True,
+    is_status_poll=True,
 )
 async def show(ctx: Context, session: SessionIdParameter) -> SessionDetails:
     """Show one of your sessions: its folder, variables, aliases and last lines."""

@@ -1,4 +1,4 @@
-"""Secret variables of sessions, kept in memory only, until this process ends."""
+"""Shell sessions: stored state, secret variables in memory, and merged changes of parallel calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepare the arguments of a sandboxed program: virtual paths become paths of the workspace.
+"""Resolves the command of a stage, prepares its arguments, and calls it.
 
 A program sees only the workspace. Paths below /workspace, /tmp and the caller's home are files there; a record or any
 other virtual file can only be passed as standard input.

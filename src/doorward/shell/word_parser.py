@@ -1,4 +1,4 @@
-"""The position in a script that is being parsed, and the syntax error."""
+"""The part of the parser that reads words: plain text, quotes, backslashes, variables and `$(…)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word stems from SQLite's own Porter stemmer, so that they match the full-text index exactly."""
+"""The searchable texts of a command, field by field, and the word stems of a question."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
     return rows[0] if rows else None
 
 
-async def in_span(store: Store, rooms: Collection[str], call: str) -> bool:
+async def is_in_rooms(store: Store, rooms: Collection[str], call: str) -> bool:
     """Whether an execution ran in one of these rooms; false if its record is no longer in the table."""
     rows = await store.read("SELECT room FROM ledger WHERE call = ? LIMIT 1", (call,))
     return bool(rows) and rows[0]["room"] in rooms

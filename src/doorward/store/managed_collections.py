@@ -117,8 +117,8 @@ class ManagedCollection(Collection):
         own = {key: value for key, value in body.items() if key not in acl.LISTS}
         validator = _validator(_encode(self.schema))
         if not validator.is_valid(own):
-            fault = describe_fault(next(validator.iter_errors(own)), self.schema)
-            raise BadParams(f"The record does not fit the schema of {self.name}: {fault}")
+            fault = next(validator.iter_errors(own))
+            raise BadParams(describe_fault(fault, self.schema, f"The collection {self.name}", "field"))
         if len(_encode(body)) > LARGEST_RECORD:
             raise BadParams(f"The record is too large: at most {LARGEST_RECORD} bytes; given {len(_encode(body))}.")
 

@@ -1,4 +1,4 @@
-"""Paths of the MCP configuration files of known clients, on each system."""
+"""The MCP configuration files of known clients, and Doorward's own entry in them."""
 
 from __future__ import annotations
 

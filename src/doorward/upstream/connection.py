@@ -1,4 +1,4 @@
-"""The transport interface between a session and its server.
+"""The transport interface between a session and its server, and the choice of a transport.
 
 There are two implementations. With a process, all messages share its streams; over HTTP, each request has its own
 response or stream. So `send` gets the request's id, and a received message carries the request it belongs to, where the

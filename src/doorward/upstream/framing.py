@@ -1,4 +1,4 @@
-"""Splits a server's output into lines, with a limit on their length."""
+"""Splits a server's output into messages: lines with a length limit, and server-sent events."""
 
 from __future__ import annotations
 

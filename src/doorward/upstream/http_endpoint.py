@@ -1,4 +1,4 @@
-"""Quick looks into a message before it is parsed strictly: which request it belongs to."""
+"""The HTTP endpoint of a server: sends requests with authorization and handles challenges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pending writes about servers: the newest state of each, while the store is unavailable."""
+"""Pins: the approved definition of each tool, across restarts and while the store is unavailable."""
 
 from __future__ import annotations
 

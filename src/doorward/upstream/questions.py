@@ -234,8 +234,8 @@ class _OpenQuestion:
             names = ", ".join(form.get("properties", {})) or "none"
             raise BadParams(f"The form has no field {shorten(min(unknown))}; its fields: {names}.")
         if not self._reader.is_valid(filled):
-            fault = describe_fault(next(self._reader.iter_errors(filled)), form, private=True)
-            raise BadParams(f"The answer does not match the form: {fault}")
+            fault = next(self._reader.iter_errors(filled))
+            raise BadParams(describe_fault(fault, form, "The form", "field", private=True))
         return filled
 
 

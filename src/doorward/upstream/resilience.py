@@ -1,4 +1,4 @@
-"""A timer that an event can cut short."""
+"""Resilience of upstream connections: back-off, circuit breaker, rate limits, timers, guarded listeners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resource URIs of upstream servers, as Doorward's clients see them.
+"""Resources, prompts and completions of upstream servers: their URIs and the names of their commands.
 
 A server's resource is `mcp://<server>/` followed by the server's own URI. The URI is not re-encoded, so that a template
 stays a template and the URI stays readable.

@@ -1,4 +1,4 @@
-"""Reads one entry of `mcp-servers.json`: expands variables, makes paths absolute, fills in defaults."""
+"""One entry of `mcp-servers.json`: reading it with variables and defaults, and editing its text."""
 
 from __future__ import annotations
 

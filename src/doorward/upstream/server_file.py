@@ -1,4 +1,4 @@
-"""The published schema of `mcp-servers.json`."""
+"""The configured upstream servers, loaded from `mcp-servers.json` and reloaded when it changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of a server: calls, failures, durations and resource usage."""
+"""Statistics and the recent log of a server."""
 
 from __future__ import annotations
 

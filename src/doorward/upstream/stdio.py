@@ -1,4 +1,4 @@
-"""Extra CA certificates of this machine, for servers with network access.
+"""The stdio transport: a server process in the sandbox, with one message per line.
 
 Companies that inspect their own TLS traffic name their certificates in these variables; without them, programs cannot
 connect.

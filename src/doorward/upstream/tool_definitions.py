@@ -1,4 +1,4 @@
-"""Tool definitions as servers send them, with a digest that reveals changes."""
+"""Tool definitions as servers send them, with a digest and the diff of two versions."""
 
 from __future__ import annotations
 

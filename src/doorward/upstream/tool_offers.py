@@ -1,4 +1,4 @@
-"""Decides which tools are offered and on what terms, from the operator's settings and the pins."""
+"""Decides which tools are offered and on what terms, and finds names in an entry that match no tool."""
 
 from __future__ import annotations
 

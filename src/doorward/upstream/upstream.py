@@ -1,4 +1,4 @@
-"""One configured server, running or not, with its known tools."""
+"""One configured server, running or not, with its known tools and its test connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expands `${NAME}` in a server's entry from the environment, and collects secrets."""
+"""Expands `${NAME}` in a server's entry, collects secrets, and finds secrets in plain text."""
 
 from __future__ import annotations
 

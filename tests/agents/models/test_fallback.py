@@ -41,7 +41,7 @@ class Room:
         return [one for one in await self._messages() if one.id not in before][1:]
 
     async def _messages(self) -> list[Message]:
-        return (await self._services.messages.newest(self._services.rooms.known("local", "general"), 50))[::-1]
+        return (await self._services.messages.newest(self._services.rooms.require("local", "general"), 50))[::-1]
 
 
 @contextlib.asynccontextmanager

@@ -180,9 +180,9 @@ def test_a_house_with_providers_starts_without_their_libraries() -> None:
     """Importing them takes seconds, so it waits for the first question to such a model."""
     program = (
         "import sys, doorward.app\n"
-        "from doorward.agents.models.registry import Models\n"
-        "from doorward.config.settings import Models as Limits\n"
-        "Models(Limits(), {'OPENAI_API_KEY': 'x'}).find('openai').name\n"
+        "from doorward.agents.models.registry import ModelRegistry\n"
+        "from doorward.config.settings import ModelSettings\n"
+        "ModelRegistry(ModelSettings(), {'OPENAI_API_KEY': 'x'}).find('openai').name\n"
         "print({'pydantic_ai', 'openai', 'anthropic', 'pydantic', 'rs_bpe'} & set(sys.modules))\n"
     )
     ended: Any = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

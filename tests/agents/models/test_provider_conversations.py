@@ -75,7 +75,7 @@ class Talking:
 
     async def _messages(self) -> list[Message]:
         services = self.driver.house.services
-        return (await services.messages.newest(services.rooms.known("local", "general"), 100))[::-1]
+        return (await services.messages.newest(services.rooms.require("local", "general"), 100))[::-1]
 
 
 @pytest.fixture

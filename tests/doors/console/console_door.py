@@ -130,7 +130,7 @@ class Console:
     async def owner(self) -> Browser:
         """A browser of the owner, logged in by a link."""
         browser = self.browser()
-        answer = await browser.login(code=self.driver.house.services.browsers.link(LOCAL, OWNER))
+        answer = await browser.login(code=self.driver.house.services.browsers.create_link(LOCAL, OWNER))
         assert answer.status_code == 200, answer.text
         return browser
 

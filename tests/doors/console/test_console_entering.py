@@ -26,14 +26,14 @@ async def test_a_link_lets_one_browser_in_and_no_second(console: Console) -> Non
 
 async def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(console: Console) -> None:
     browser = console.browser()
-    answer = await browser.login(code=console.driver.house.services.browsers.link(LOCAL, OWNER))
+    answer = await browser.login(code=console.driver.house.services.browsers.create_link(LOCAL, OWNER))
     words = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")}
     assert {"httponly", "samesite=strict", "path=/"} <= words
     assert browser.secret not in answer.text
 
 
 async def test_a_link_expires(console: Console) -> None:
-    code = console.driver.house.services.browsers.link(LOCAL, OWNER)
+    code = console.driver.house.services.browsers.create_link(LOCAL, OWNER)
     console.driver.clock.advance(ConsoleSettings().link_minutes * 60)
     assert (await console.browser().login(code=code)).status_code == 401
 
@@ -69,7 +69,7 @@ async def test_a_password_lets_in_and_a_new_one_ends_every_session(console: Cons
     await console.driver.owner("user/password", user="anna", password=PASSWORD)
     assert (await wrong.login(user="anna", password="another four words")).status_code == 401
     assert (await browser.login(user="anna", password=PASSWORD)).json()["access"] == "edit"
-    unused = console.driver.house.services.browsers.link(LOCAL, "anna")
+    unused = console.driver.house.services.browsers.create_link(LOCAL, "anna")
     changed = await browser.run("user/password", password="these are quite new", current=PASSWORD)
     assert changed.json()["result"]["sessionsEnded"] == 1
     assert (await browser.http.get("/api/me")).status_code == 401
@@ -79,7 +79,7 @@ async def test_a_password_lets_in_and_a_new_one_ends_every_session(console: Cons
 async def test_whoever_may_not_act_any_more_is_out_at_once(console: Console) -> None:
     await console.driver.owner("user/create", id="anna", access="full")
     browser = console.browser()
-    await browser.login(code=console.driver.house.services.browsers.link(LOCAL, "anna"))
+    await browser.login(code=console.driver.house.services.browsers.create_link(LOCAL, "anna"))
     await console.driver.owner("user/change", id="anna", access="read")
     assert (await browser.http.get("/api/me")).json()["access"] == "read"
     await console.driver.owner("user/change", id="anna", active=False)
@@ -112,7 +112,7 @@ async def test_a_link_of_somebody_else_does_not_take_the_place_of_whoever_is_log
     await console.driver.owner("user/create", id="anna", name="Anna", access="read")
     browser = await console.owner()
     before = browser.secret
-    code = console.driver.house.services.browsers.link(LOCAL, "anna")
+    code = console.driver.house.services.browsers.create_link(LOCAL, "anna")
     refused = await browser.login(code=code)
     assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
     assert "logged in as 'owner', but the link is for 'anna'" in refused.json()["detail"]
@@ -120,7 +120,7 @@ async def test_a_link_of_somebody_else_does_not_take_the_place_of_whoever_is_log
     assert (await browser.login(code=code, instead=True)).json()["user"] == "anna"
     assert (await browser.session())["user"] == "anna"
     assert before != browser.secret
-    assert console.driver.house.services.browsers.of(LOCAL, OWNER) == []
+    assert console.driver.house.services.browsers.of_user(LOCAL, OWNER) == []
 
 
 async def test_a_way_in_that_is_none_is_said(console: Console) -> None:

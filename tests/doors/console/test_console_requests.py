@@ -84,7 +84,7 @@ async def test_a_second_cookie_of_the_name_takes_nobodys_place(console: Console)
 async def test_two_houses_on_one_host_do_not_log_each_other_out(console: Console) -> None:
     browsers, names = console.driver.house.services.browsers, set()
     for host in ("127.0.0.1:7777", "127.0.0.1:7778"):
-        code = {"code": browsers.link("local", "owner")}
+        code = {"code": browsers.create_link("local", "owner")}
         answer = await console.browser().http.post("/api/console/login", json=code, headers={"Host": host})
         names |= set(answer.cookies.keys())
     assert names == {f"{COOKIE}_7777", f"{COOKIE}_7778"}

@@ -65,7 +65,7 @@ async def test_whoever_is_taken_out_of_the_room_hears_of_the_house_only(console:
     await driver.owner("room/join", name="general", member="anna")
     await driver.owner("room/create", name="lab", recipe="code-collaboration")
     await driver.owner("room/join", name="lab", member="anna")
-    await browser.login(code=services.browsers.link("local", "anna"))
+    await browser.login(code=services.browsers.create_link("local", "anna"))
     async with browser.stream("room=general") as stream:
         await stream.until("room-ready")
         await driver.owner("room/say", name="general", text="welcome")
@@ -132,7 +132,7 @@ async def test_a_page_is_told_that_its_stream_is_alive_and_when_it_reads_too_slo
         await stream.until("room-ready")
         await stream.until("tick")
         for number in range(20):
-            services.live.thinking(services.rooms.known("local", "general"), f"ward{number}", "thinking")
+            services.live.thinking(services.rooms.require("local", "general"), f"ward{number}", "thinking")
         await stream.until("end")
     assert sum(name == "room-thinking" for name, _, _ in stream.seen) <= 5
 

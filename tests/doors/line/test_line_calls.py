@@ -33,8 +33,8 @@ async def test_a_call_that_takes_longer_is_told_of_from_its_start_to_its_end(lin
         wire.call("1", "stage_hold", {"name": "a"})
         started = await wire.line()
         heartbeat = await wire.line()
-        (await house.stage.on("a")).say("stdout", b"half ")
-        (await house.stage.on("a")).say("stdout", b"done\n")
+        (await house.stage.on("a")).write("stdout", b"half ")
+        (await house.stage.on("a")).write("stdout", b"done\n")
         while (written := await wire.line()).get("output") is None:
             pass
         (await house.stage.on("a")).progress(0.5, "half way")
@@ -69,7 +69,7 @@ async def test_whoever_asks_for_all_notifications_gets_them_for_quick_calls_and_
         failed = await wire.up_to(2)
         wire.call(3, "stage_hold", {"name": "c"}, notify="none")
         execution = await house.stage.on("c")
-        execution.say("stdout", b"not told")
+        execution.write("stdout", b"not told")
         quiet = await wire.asked(4, "get_execution_status", {"execution_id": 3})
         house.stage.end("c")
         silent = await wire.line()
@@ -86,7 +86,7 @@ async def test_output_longer_than_a_line_should_be_comes_in_pieces(line):
     async with line(quiet_seconds=0.0) as house:
         wire = await house.wire()
         wire.call("1", "stage_hold", {"name": "a"})
-        (await house.stage.on("a")).say("stdout", b"x" * 20_000)
+        (await house.stage.on("a")).write("stdout", b"x" * 20_000)
         pieces = []
         while sum(map(len, pieces)) < 20_000:
             pieces.append((await wire.line()).get("output", ""))
@@ -100,7 +100,7 @@ async def test_a_second_connection_of_the_same_client_asks_after_a_call_and_stop
         first, second = await house.wire(), await house.wire()
         first.call("mine", "stage_hold", {"name": "a"})
         execution = await house.stage.on("a")
-        execution.say("stdout", b"so far\n")
+        execution.write("stdout", b"so far\n")
         status = await second.asked("s", "get_execution_status", {"execution_id": "mine"})
         by_name = await second.asked("n", "get_execution_status", {"execution_id": execution.id})
         as_tool = await second.called("t", "get_execution_status", {"execution_id": "mine"})
@@ -198,7 +198,7 @@ async def test_a_call_that_takes_longer_than_the_door_gives_is_stopped(line):
     async with line(call_seconds=1.0) as house:
         wire = await house.wire()
         wire.call("1", "stage_hold", {"name": "a"})
-        (await house.stage.on("a")).say("stdout", b"so far\n")
+        (await house.stage.on("a")).write("stdout", b"so far\n")
         answer = await wire.answer("1")
         records = await house.records("stage/hold")
     assert answer["error"]["code"] == "timed_out"
@@ -219,7 +219,7 @@ async def test_what_needs_approval_says_so_and_runs_with_its_ticket_once_a_perso
         resumed = await wire.asked("3", "call_tool", {"ticket": parked["ticket"]})
         again = await wire.asked("4", "call_tool", {"ticket": parked["ticket"]})
     assert (parked["code"], parked["status"], parked["retry"]) == ("approval_needed", "parked", "later")
-    assert parked["message"] == "stage/fail waits for a person's approval."
+    assert parked["message"] == "stage/fail is waiting for approval."
     assert f'When it is approved, send call_tool with {{"ticket":"{parked["ticket"]}"}}' in parked["hint"]
     assert f"`doorward approvals approve {parked['ticket']}`" in parked["hint"]
     assert early["error"]["code"] == "not_approved"

@@ -238,7 +238,7 @@ def test_what_is_not_in_the_catalogue_does_not_exist(nc: Netcat) -> None:
 def test_a_shell_script_waits_for_a_person_where_the_recipe_says_so(nc: Netcat) -> None:
     (answer,) = nc(LOOP)
     assert (answer["type"], answer["error"]["code"]) == ("error", "approval_needed")
-    assert answer["error"]["message"] == "bash waits for a person's approval."
+    assert answer["error"]["message"] == "bash is waiting for approval."
     assert answer["error"]["ticket"] in answer["error"]["hint"]
 
 

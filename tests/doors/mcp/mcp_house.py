@@ -75,6 +75,13 @@ class McpHouse:
         token = await self.token(name, **params)
         return Web(app or self.server.public, token, f"/mcp/{room}", capabilities)
 
+    def announce(self, kind: str) -> None:
+        """Notify all clients that the list of `tools`, `prompts` or `resources` changed, though no event said so."""
+        subscriptions = self.door.dispatcher.subscriptions
+        subscriptions._offers._generation += 1
+        for listener in subscriptions._listeners.values():
+            listener.notify_list(kind)
+
     async def ledger(self, command: str) -> list[dict[str, Any]]:
         return await self.services.store.read("SELECT * FROM ledger WHERE command = ? ORDER BY seq", (command,))
 

@@ -47,7 +47,7 @@ async def test_a_refusal_says_when_to_try_again(web: Web):
 async def test_bad_arguments_are_a_result_from_which_a_model_learns(web: Web):
     answer = await web.call("probe_echo", txt="x")
     assert answer.result["isError"] is True
-    assert "unknown parameter 'txt'" in answer.said
+    assert "Unknown parameter 'txt'" in answer.said
     assert answer.result["_meta"]["doorward/command"] == "probe/echo"
 
 

@@ -6,16 +6,15 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
 from mcp_house import McpHouse
 from mcp_web import BEFORE, NOW, PATIENCE
 
 from doorward.core.model import Credential
 from doorward.core.wire import meta
-from doorward.core.wire.types import CallToolResult, TextContent, Tool
+from doorward.doors.mcp.dispatcher import McpDispatcher
 from doorward.doors.mcp.door import McpDoor
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.peer import MAX_RUNNING
+from doorward.doors.mcp.request import McpRequest
 
 AGENT = Credential(owner=True, speak_as="helper", kind="service")
 PERSON = Credential(owner=True)
@@ -140,11 +139,11 @@ async def test_a_person_at_the_pipe_is_asked_in_both_eras(house: McpHouse):
 async def test_news_come_by_themselves(house: McpHouse):
     pipe = Pipe(house)
     await pipe.initialize()
-    pipe.door.announce("tools")
+    house.announce("tools")
     assert (await pipe.next())["method"] == "notifications/tools/list_changed"
     await pipe.send("subscriptions/listen", {"notifications": {"promptsListChanged": True}, **about()}, "ear")
     assert (await pipe.next())["params"]["_meta"] == {meta.SUBSCRIPTION: "ear"}
-    pipe.door.announce("prompts")
+    house.announce("prompts")
     told = [await pipe.next() for _ in range(2)]
     assert [one["params"]["_meta"] for one in told if "params" in one] == [{meta.SUBSCRIPTION: "ear"}]
     await pipe.send("notifications/cancelled", {"requestId": "ear"})
@@ -177,7 +176,7 @@ async def test_a_slow_client_holds_up_nobody_else(house: McpHouse):
     async with asyncio.timeout(PATIENCE):
         await stuck.wait()
     for _ in range(500):
-        house.door.announce("tools")
+        house.announce("tools")
     assert (await free.ask("ping"))["result"] == {}
     await house.door.close(peer)
     await free.door.close(free.peer)
@@ -198,19 +197,13 @@ async def test_a_caller_that_the_gate_does_not_know_is_told_so(house: McpHouse):
     assert called["error"]["data"]["code"] == "not_authenticated"
 
 
-class Singing(Extras):
-    tools = (
-        Tool(name="sing", input_schema={"type": "object"}),
-        Tool(name="forgotten", input_schema={"type": "object"}),
-    )
-
-    async def call(self, ask: Any, name: str, arguments: Any) -> CallToolResult | None:
-        return CallToolResult(content=[TextContent(text="la")]) if name == "sing" else None
+class Singing(McpDispatcher):
+    async def dispatch(self, ask: McpRequest) -> bytes:
+        return b'{"song":"la"}' if ask.params.get("name") == "sing" else await super().dispatch(ask)
 
 
-@pytest.mark.parametrize(("name", "key"), [("sing", "result"), ("forgotten", "error"), ("probe_number", "result")])
-async def test_a_test_can_add_tools_of_its_own(house: McpHouse, name: str, key: str):
-    pipe = Pipe(house, McpDoor(house.gate, house.services, Singing()))
-    listed = (await pipe.ask("tools/list", about()))["result"]["tools"]
-    assert name in {tool["name"] for tool in listed}
-    assert key in await pipe.ask("tools/call", {"name": name, **about()})
+async def test_a_door_takes_a_dispatcher_of_its_own(house: McpHouse):
+    pipe = Pipe(house, McpDoor(house.gate, house.services, Singing))
+    assert (await pipe.ask("tools/call", {"name": "sing", **about()}))["result"] == {"song": "la"}
+    called = await pipe.ask("tools/call", {"name": "probe_number", **about()})
+    assert called["result"]["structuredContent"] == {"result": 42}

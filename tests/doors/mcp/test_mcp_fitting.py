@@ -151,7 +151,7 @@ async def test_a_name_that_is_no_text_is_called_that(web: Web):
 
 
 async def test_a_program_is_told_that_it_is_one(web: Web):
-    assert "you act as a program" in (await web.call("approval_approve", id="x")).said
+    assert "You are a program" in (await web.call("approval_approve", id="x")).said
 
 
 async def test_a_folder_gives_only_addresses_that_can_be_read(house: McpHouse, web: Web):

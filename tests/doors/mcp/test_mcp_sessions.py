@@ -152,7 +152,7 @@ async def test_many_handshakes_leave_no_more_than_the_limit(own_house: Callable[
         for _ in range(300):
             web.session = {}
             assert (await web.whole(web.begin("initialize", {"protocolVersion": BEFORE}))).status == 200
-        listeners = house.door.engine.subscriptions._listeners
+        listeners = house.door.dispatcher.subscriptions._listeners
         assert len(listeners) == 10
 
 
@@ -216,7 +216,7 @@ async def test_a_client_may_have_several_streams_and_each_message_comes_once(hou
     await web.initialize()
     streams = [await web.listen().begun() for _ in range(2)]
     assert {stream.headers["x-accel-buffering"] for stream in streams} == {"no"}
-    house.door.announce("tools")
+    house.announce("tools")
     waiting = [asyncio.create_task(stream.event()) for stream in streams]
     done, pending = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     assert [task.result() for task in done] == [{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}]
@@ -229,8 +229,8 @@ async def test_a_client_may_have_several_streams_and_each_message_comes_once(hou
 async def test_news_wait_for_a_client_that_is_not_listening_and_do_not_pile_up(house: McpHouse, web: Web):
     await web.initialize()
     for _ in range(1_000):
-        house.door.announce("tools")
-        house.door.announce("prompts")
+        house.announce("tools")
+        house.announce("prompts")
     stream = await web.listen().begun()
     methods = {(await stream.event())["method"] for _ in range(2)}  # type: ignore[index]
     assert methods == {"notifications/tools/list_changed", "notifications/prompts/list_changed"}
@@ -256,7 +256,7 @@ async def test_a_room_that_is_not_there_for_the_caller_is_said_at_once(house: Mc
         assert answer.error["code"] == -32602
         assert f"You have no room '{room}'" in answer.error["message"]
         assert "mcp-session-id" not in answer.headers
-        assert "There is no room" in (await web.ask("server/discover")).error["message"]
+        assert "You have no room" in (await web.ask("server/discover")).error["message"]
 
 
 async def test_the_default_room_is_that_of_the_settings(house: McpHouse):

@@ -57,7 +57,7 @@ async def test_a_listener_that_reads_nothing_is_sent_nothing_more(house: McpHous
     exchange = Exchange(stuck, "POST", web.path, headers, body)
     await (await exchange.begun()).event()
     for _ in range(1_000):
-        house.door.announce("tools")
+        house.announce("tools")
         await asyncio.sleep(0)
     assert stuck.events == 2
     await exchange.hang_up()

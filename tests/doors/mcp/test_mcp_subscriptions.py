@@ -204,7 +204,7 @@ async def test_who_may_not_read_a_resource_any_more_is_told_so_once(own_house: C
         assert word["method"] == "notifications/message"
         assert word["params"]["data"].startswith(f"The subscription to {uri} has ended: ")
         await house.owner("room/say", text="nor this", name="workshop")
-        house.door.announce("prompts")
+        house.announce("prompts")
         assert (await event(stream))["method"] == "notifications/prompts/list_changed"
         await stream.hang_up()
 
@@ -227,7 +227,7 @@ async def test_a_revoked_token_hears_nothing_more(own_house: Callable[..., Any])
         assert "revoked" in word["params"]["data"]
         assert (last["id"], last["error"]["code"]) == (web._ids, 401)
         assert [await stream.event() for stream in streams] == [None, None]
-        assert house.door.engine.subscriptions._listeners == {}
+        assert house.door.dispatcher.subscriptions._listeners == {}
 
 
 async def test_a_silent_stream_ends_when_its_token_does_not_hold_any_more(own_house: Callable[..., Any]):
@@ -251,12 +251,12 @@ async def test_a_client_on_this_machine_goes_on_listening_when_a_server_ends(own
         async def send(frame: bytes) -> None:
             told.put_nowait(json.loads(frame))
 
-        peer = house.door.peer(Credential(owner=True, speak_as="helper"), "workshop", None, send, "stdio")
+        peer = house.door.make_peer(Credential(owner=True, speak_as="helper"), "workshop", None, send, "stdio")
         opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
         await house.door.receive(peer, json.dumps(body).encode())
         assert (await told.get())["id"] == 1
         house.door.stop()
-        house.door.announce("tools")
+        house.announce("tools")
         assert (await told.get())["method"] == "notifications/tools/list_changed"
         await house.door.close(peer)

@@ -140,15 +140,15 @@ async def test_a_thousand_tools_fit_on_one_page_if_the_settings_say_so(own_house
     async with own_house(changes=Settings(mcp=McpSettings(tools="all", page=2_000))) as house:
         await house.owner("room/recipe", name="workshop", recipe="admin")
         house.services.registry.replace("many", [many(number) for number in range(1_000)], {})
-        house.door.announce("tools")
+        house.announce("tools")
         web = await house.web()
         names = set(await listed(web))
         assert {f"many_tool{number}" for number in range(1_000)} <= names
-        offer = house.door.engine._offers.of(house.gate.caller(Credential(token=web.token)), "workshop")
+        offer = house.door.dispatcher._offers.get(house.gate.caller(Credential(token=web.token)), "workshop")
         house.services.registry.replace("many", [], {})
         assert set(await listed(web)) == names, "it is kept as bytes until an event says that it changed"
-        house.door.announce("tools")
-        assert house.door.engine._offers.of(offer.caller, "workshop") is not offer
+        house.announce("tools")
+        assert house.door.dispatcher._offers.get(offer.caller, "workshop") is not offer
         assert "many_tool1" not in await listed(web)
 
 

@@ -119,7 +119,7 @@ async def test_an_answer_that_does_not_fit_the_form_is_asked_for_again(house: Mc
         assert "73310073" not in json.dumps(again), "what a person filled in is in no log"
         again = await call.event()
     assert again is not None
-    assert "The answer does not match the form: parameter name" in again["params"]["message"]
+    assert "The form: field name must" in again["params"]["message"]
     await web.whole(web.answers(again["id"], {"action": "decline"}))
     last = await call.event()
     assert last is not None
@@ -341,7 +341,7 @@ async def test_a_call_that_waits_for_an_answer_ends_when_its_time_is_over(house:
     given = {"question": {"action": "accept", "content": {"name": "late"}}}
     late = await web.ask("tools/call", {**ASKS, "requestState": first["requestState"], "inputResponses": given})
     assert late.result["_meta"]["doorward/code"] == "timed_out"
-    assert "was stopped after 3 s, the most it may take: the server notes asked something" in late.said
+    assert "was stopped at its time limit of 3 s while the server notes waited for an answer to a" in late.said
     assert "doorward approvals questions" in late.result["_meta"]["doorward/hint"]
 
 

@@ -257,9 +257,9 @@ async def test_one_user_has_a_bounded_number_of_sessions(rest: Any) -> None:
     user = rest.driver.house.services.people.get("acme", "anna")
     openings = []
     for _ in range(52):
-        opening = sessions.open(user, access_seconds=60, refresh_seconds=60)
+        opening = sessions.create(user, access_seconds=60, refresh_seconds=60)
         await rest.driver.house.services.store.write(*opening.statements)
-        sessions.put(opening)
+        sessions.activate(opening)
         openings.append(opening.grant.access_token)
     assert [await code_of(rest, token) for token in (openings[0], openings[1], openings[2], openings[-1])] == [
         401,
@@ -272,7 +272,7 @@ async def test_one_user_has_a_bounded_number_of_sessions(rest: Any) -> None:
 async def test_forged_and_misused_tokens_are_refused(rest: Any, home: Any, clock: Any) -> None:
     await rest.tenant()
     grant = (await login(rest)).json()
-    access, key = grant["accessToken"], home.key()
+    access, key = grant["accessToken"], home.load_key()
     claims = jwt.decode(access, options={"verify_signature": False})
     lasting = await rest.driver.token("laptop", kind="human")
 

@@ -217,7 +217,7 @@ async def test_a_kept_answer_is_not_given_by_a_token_that_reaches_less_far(vault
 async def test_a_kept_answer_is_not_given_to_who_may_not_ask_any_more(vault: Any) -> None:
     bot = await vault.agent("bot")
     first = await bot.post("/api/run", json=READ, headers=KEY)
-    room = vault.driver.house.services.rooms.known("local", "vault")
+    room = vault.driver.house.services.rooms.require("local", "vault")
     archived = await vault.driver.house.services.rooms.change(msgspec.structs.replace(room, archived=True))
     refused = await bot.post("/api/run", json=READ, headers=KEY)
     await vault.driver.house.services.rooms.change(msgspec.structs.replace(archived, archived=False))

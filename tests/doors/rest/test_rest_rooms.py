@@ -17,7 +17,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
 async def said(rest: Any, *texts: str) -> list[str]:
     services = rest.driver.house.services
-    room = services.rooms.known("local", "general")
+    room = services.rooms.require("local", "general")
     return [(await services.messages.say(room, "owner", "human", text)).id for text in texts]
 
 
@@ -143,7 +143,7 @@ async def test_whoever_is_taken_out_or_whose_token_is_revoked_hears_nothing_more
 
 async def test_typing_presence_drafts_and_thinking_are_told_and_kept_nowhere(rest: Any) -> None:
     person, services = await rest.person(), rest.driver.house.services
-    general = services.rooms.known("local", "general")
+    general = services.rooms.require("local", "general")
     services.live.thinking(general, "guide", "thinking")
     services.live.draft(general, "d1", "guide", "The pump")
     before = len(await rest.driver.ledger())

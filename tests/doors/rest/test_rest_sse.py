@@ -158,7 +158,7 @@ async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest:
     following = asyncio.ensure_future(rest.app(scope, client.receive, slow))
     await client.until(b"event: ready")
     services = rest.driver.house.services
-    general = services.rooms.known("local", "general")
+    general = services.rooms.require("local", "general")
     async with asyncio.timeout(PATIENCE):
         await services.messages.say(general, "owner", "human", "the first message")
         await holds.wait()
@@ -207,10 +207,10 @@ async def test_a_revoked_token_reads_no_more_of_what_a_program_writes(
     )
     async def writer(ctx: Any) -> dict[str, str]:
         """Write before and after."""
-        ctx.execution.say("stdout", b"before")
+        ctx.execution.write("stdout", b"before")
         going.set()
         await go_on.wait()
-        ctx.execution.say("stdout", b"AFTERWARDS")
+        ctx.execution.write("stdout", b"AFTERWARDS")
         return {}
 
     if silent:

@@ -181,10 +181,10 @@ def test_the_last_line_is_answered_also_when_it_is_no_request(doorward: Doorward
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["--room", "nowhere"], "not_found", "There is no room 'nowhere'; there are: general."),
+        (["--room", "nowhere"], "not_found", "There is no room 'nowhere'; valid: general."),
         (["--room", ""], "bad_params", "An agent needs a room; name one with --room."),
         (["--as", "owner"], "bad_params", "'owner' is a person. Choose another name for the agent."),
-        (["--as", "No Name"], "bad_params", "An agent is named with 1 to 63 small letters"),
+        (["--as", "No Name"], "bad_params", "An agent's name has 1 to 63 lowercase letters"),
     ],
 )
 def test_what_cannot_be_served_is_said_to_the_person_and_to_the_client(

@@ -1,4 +1,4 @@
-"""Detect text before a call that makes it an example or a quotation.
+"""Parses an AI's answer into its calls, its unreadable calls, and the prose around them. Examples are no calls.
 
 An AI that explains a command or reports what somebody wrote does not want to run it. In doubt, nothing is run: the AI
 can write its call again.

@@ -1,4 +1,4 @@
-"""Read calls written as JSON, under the various keys that models use for a command and its arguments."""
+"""Calls written as JSON, in an answer's text or as native tool calls of a provider."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class ToolRunner:
             else ""
         )
         command = self._find_command(name) if name else None
-        return command is not None and command.facts.tells_how_it_stands
+        return command is not None and command.facts.is_status_poll
 
     async def resume(self, approval: Approval, params: Mapping[str, Any]) -> ToolRun:
         """Run an approved call. Every check runs again, and the approval is used up."""

@@ -1,4 +1,4 @@
-"""The keeper's three tools, offered to models instead of hundreds of commands.
+"""The keeper's three tools, offered to models instead of hundreds of commands, and the check for quoted calls.
 
 The answer reports every call as one of these three, so that programs can read all answers the same way.
 """

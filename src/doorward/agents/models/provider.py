@@ -1,4 +1,4 @@
-"""A provider: a service with models, from the settings or the environment."""
+"""A provider: a service with models, and its key from the environment or a private file."""
 
 from __future__ import annotations
 

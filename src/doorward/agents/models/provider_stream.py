@@ -1,4 +1,4 @@
-"""Stream one answer from a provider.
+"""Streams one answer from a provider: converts the prompt to its messages, and its events back.
 
 This module imports the provider libraries, which takes seconds, so it is imported only when a model is first asked.
 """

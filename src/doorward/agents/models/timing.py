@@ -1,4 +1,4 @@
-"""The idle timeout of one answer, extended by every sign of life of the model."""
+"""The idle timeout of one answer, and the cooldown of a rate-limited model."""
 
 from __future__ import annotations
 

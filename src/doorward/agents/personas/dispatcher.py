@@ -1,4 +1,4 @@
-"""The greeting that the shipped guide persona posts once, in the first room."""
+"""Dispatches room messages and approvals to persona workers, while the server runs."""
 
 from __future__ import annotations
 

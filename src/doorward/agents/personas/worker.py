@@ -1,4 +1,4 @@
-"""Pending calls: calls of personas that wait for approval, with one timer for the next expiry."""
+"""The worker of a persona in a room: one turn at a time, and its calls that wait for approval."""
 
 from __future__ import annotations
 

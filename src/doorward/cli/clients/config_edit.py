@@ -1,4 +1,4 @@
-"""Updates Doorward's entry in a client's configuration, keeping what the person added to it."""
+"""One edit of an MCP client's configuration file: computed, shown as a diff, and written with a backup."""
 
 from __future__ import annotations
 

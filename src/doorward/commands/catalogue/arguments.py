@@ -1,4 +1,4 @@
-"""Paths for programs: relative to the folder they start in, and always inside the workspace."""
+"""Turns parameters or typed words into a program's argument list. No shell reads it."""
 
 from __future__ import annotations
 

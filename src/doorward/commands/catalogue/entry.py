@@ -1,4 +1,4 @@
-"""One program of the catalogue, with its options and arguments."""
+"""One program of the catalogue, with its options, its arguments and the JSON Schema of its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The published schema of the catalogue."""
+"""Parses `commands.json`, with full entries and with short ones whose details are derived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the catalogue programs that are not installed."""
+"""The current catalogue, loaded from a watched file or from a program's output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands data/create, data/update and data/delete, for managed collections and attached tables."""
+"""Commands data/create, data/update and data/delete, and the undo of their changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands data/list, data/read, data/count, data/aggregate and data/describe."""
+"""Commands data/list, data/read, data/count, data/aggregate, data/describe and data/query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work on a thread that cancellation does not interrupt."""
+"""Changes files atomically: stores the before-image, then replaces the file in one step, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command file/write."""
+"""Commands file/write, file/edit and file/delete."""
 
 from __future__ import annotations
 

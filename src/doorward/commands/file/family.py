@@ -1,4 +1,4 @@
-"""Result types of the file commands."""
+"""The family of the file commands: parameter types, result types, and the description of an entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command file/list."""
+"""Commands file/list, file/read and file/stat."""
 
 from __future__ import annotations
 

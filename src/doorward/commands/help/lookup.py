@@ -1,4 +1,4 @@
-"""The command help/search: find commands for a purpose."""
+"""Commands help/search and help/describe: find commands, and show their declaration."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def describe_command(command: Command) -> CommandDescription:
         "timeoutSeconds": facts.timeout,
         "undo": "yes" if isinstance(facts.undo, Undo) else f"no: {facts.undo.why}",
         "humansOnly": facts.humans_only,
-        "houseWide": facts.house_wide,
+        "houseWide": facts.server_wide,
         "examples": [{"says": one.says, "params": dict(one.params)} for one in facts.examples],
         "related": list(facts.related),
         "secret": sorted(command.secret),

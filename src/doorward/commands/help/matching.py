@@ -1,4 +1,4 @@
-"""Extract the parameters of a command from a request in plain words, and find those that are missing.
+"""Decides whether a command clearly does what a request asks, and extracts its parameters from the request.
 
 Only values from the request are used, never values from a command's examples. A required parameter that the request
 does not give stays open, as a placeholder with its name.

@@ -1,4 +1,4 @@
-"""The command help/suggest: suggest one call for a request, without running it."""
+"""Commands help/suggest, help/accept and help/forget: suggest one call, and learn from accepted suggestions."""
 
 from __future__ import annotations
 

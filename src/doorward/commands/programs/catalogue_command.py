@@ -25,6 +25,7 @@ from doorward.config.settings import Settings
 from doorward.core.classification import Access, Effects
 from doorward.core.command import READS_ONLY, Command, EffectPreview, Example, Facts, NoUndo, Undo
 from doorward.core.errors import BadParams, NotPermitted
+from doorward.core.schema_words import usage_line
 from doorward.core.signatures import result_schema
 
 AREA = "shell"
@@ -69,7 +70,7 @@ class CatalogueCommand(Command):
     @property
     def usage(self) -> str:
         """Required parameters are those to give by name, unless the whole command line is given as `arguments`."""
-        return self._usage(required_names(self.entry))
+        return usage_line(self.schema, required_names(self.entry))
 
     def check(self, params: Mapping[str, Any]) -> None:
         self.task(params)
@@ -109,10 +110,11 @@ class CatalogueCommand(Command):
         return typed
 
     def _check_required(self, params: Mapping[str, Any]) -> None:
-        for name in required_names(self.entry):
+        required = required_names(self.entry)
+        for name in required:
             if name not in params:
                 raise BadParams(
-                    f"{self.name}: parameter {name!r} is missing.",
+                    f"Missing parameter {name!r}. {self.name} requires {', '.join(required)}.",
                     hint=f"Parameters: {self.usage}; or only {ARGUMENTS_PARAMETER}, with the command line as typed.",
                 )
 

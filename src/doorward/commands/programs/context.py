@@ -1,4 +1,4 @@
-"""The command shell/history."""
+"""Commands shell/info, shell/context and shell/history."""
 
 from __future__ import annotations
 

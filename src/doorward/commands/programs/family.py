@@ -1,4 +1,4 @@
-"""Result types of the shell commands."""
+"""The family of the shell commands: parameter types and result types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command shell/files."""
+"""Commands shell/files and shell/cd."""
 
 from __future__ import annotations
 

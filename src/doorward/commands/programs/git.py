@@ -1,4 +1,4 @@
-"""A strict parser for a repository's configuration file: it finds every key that git would see, or raises an error.
+"""Runs git without letting a repository's configuration start other programs.
 
 Git's configuration can start programs in some fifty ways, and every version adds more. So the harmless keys are listed
 here, and git does not run in a repository that has any other key.

@@ -1,4 +1,4 @@
-"""Run a program as a transaction: its changes are applied all at once at its end, so they can be previewed and undone.
+"""Runs one program in the sandbox for a call. Its file changes are applied all at once at its end.
 
 The program runs in a copy-on-write view of the workspace. Its changes are then applied to the workspace, if that has
 not changed in the meantime. A program that is stopped changes nothing.

@@ -40,7 +40,7 @@ _MOST_NAMED = 20
         Example("add two numbers", {"server": "time", "tool": "add", "arguments": {"a": 1, "b": 2}}),
     ],
     related=["mcp/tools"],
-    house_wide=True,
+    server_wide=True,
 )
 async def call_tool(
     ctx: Context,

@@ -94,7 +94,7 @@ class ImportResult(TypedDict):
     ],
     related=["mcp/add"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
     secret=("sources",),
 )
 async def import_(

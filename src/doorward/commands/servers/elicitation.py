@@ -57,8 +57,8 @@ class AnswerSent(TypedDict):
     examples=[Example("which questions do servers have for me", {})],
     related=["mcp/answer"],
     humans_only=True,
-    house_wide=True,
-    tells_how_it_stands=True,
+    server_wide=True,
+    is_status_poll=True,
 )
 async def list_questions(ctx: Context) -> Listing[QuestionFacts]:
     """List the questions that MCP servers ask you before they continue a call, oldest first."""
@@ -81,7 +81,7 @@ async def list_questions(ctx: Context) -> Listing[QuestionFacts]:
     ],
     related=["mcp/questions"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
     secret=["content"],
 )
 async def answer(

@@ -33,7 +33,7 @@ class LoginResult(TypedDict):
     examples=[Example("log in to the server search", {"server": "search"})],
     related=["mcp/logout", "mcp/servers"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def log_in(ctx: Context, server: ServerId) -> LoginResult:
     """Log in to an upstream MCP server: show the page to open in a browser, and wait for the login.
@@ -70,7 +70,7 @@ class LogoutResult(TypedDict):
     examples=[Example("log out of the server search", {"server": "search"})],
     related=["mcp/login"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def log_out(ctx: Context, server: ServerId) -> LogoutResult:
     """Log out of an upstream MCP server and delete the token. Your other programs stay logged in there."""

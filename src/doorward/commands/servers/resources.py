@@ -1,4 +1,4 @@
-"""Commands mcp/read and mcp/prompt: resources and prompts, for callers without MCP methods of their own for them."""
+"""Commands that read resources and prompts of upstream servers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Server = Annotated[str, Meta(description="The server's id", max_length=60)]
     undo=READS_ONLY,
     examples=[Example("read a resource that a tool linked to", {"uri": "mcp://notes/note:///today"})],
     related=["mcp/prompt"],
-    house_wide=True,
+    server_wide=True,
 )
 async def read_resource(
     ctx: Context,
@@ -84,7 +84,7 @@ def resolve_resource(registry: Registry, params: Mapping[str, Any]) -> tuple[str
     undo=READS_ONLY,
     examples=[Example("get the review prompt", {"server": "notes", "name": "review", "arguments": {"file": "a.py"}})],
     related=["mcp/read"],
-    house_wide=True,
+    server_wide=True,
 )
 async def get_prompt(
     ctx: Context,

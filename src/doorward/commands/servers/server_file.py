@@ -1,4 +1,4 @@
-"""Changes of the server file, with undo."""
+"""Commands mcp/add, mcp/remove, mcp/enable and mcp/disable: change the server file, with undo."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class ServerChanged(TypedDict):
         Example("add a remote server", {"id": "search", "url": "https://search.example/mcp"}),
     ],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
     secret=("env", "headers", "auth"),
 )
 async def add(
@@ -201,7 +201,7 @@ async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
     undo=Undo(KIND),
     examples=[Example("remove the notes server", {"id": "notes"})],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def remove(ctx: Context, id: Id) -> ServerChanged:
     """Remove an upstream MCP server. It is stopped, and its tools are no longer available."""
@@ -220,7 +220,7 @@ async def remove(ctx: Context, id: Id) -> ServerChanged:
     undo=Undo(KIND),
     examples=[Example("enable the notes server", {"id": "notes"})],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def enable(ctx: Context, id: Id) -> ServerChanged:
     """Enable an upstream MCP server."""
@@ -239,7 +239,7 @@ async def enable(ctx: Context, id: Id) -> ServerChanged:
     undo=Undo(KIND),
     examples=[Example("disable the notes server for now", {"id": "notes"})],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def disable(ctx: Context, id: Id) -> ServerChanged:
     """Disable an upstream MCP server. It is stopped; its entry stays, but its tools are unavailable."""

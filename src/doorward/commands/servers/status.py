@@ -1,4 +1,4 @@
-"""Commands mcp/servers and mcp/restart: list the upstream servers with their state, and restart one."""
+"""Commands mcp/servers, mcp/restart, mcp/test and mcp/logs: the state of upstream servers."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class ServerList(TypedDict):
     undo=READS_ONLY,
     examples=[Example("which MCP servers are connected", {})],
     related=["mcp/tools", "mcp/test", "mcp/logs"],
-    house_wide=True,
-    tells_how_it_stands=True,
+    server_wide=True,
+    is_status_poll=True,
 )
 async def list_servers(ctx: Context) -> ServerList:
     """List the upstream MCP servers with state, problem, tools, calls and failures."""
@@ -105,7 +105,7 @@ async def list_servers(ctx: Context) -> ServerList:
     examples=[Example("restart the server time", {"server": "time"})],
     related=["mcp/servers"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def restart(ctx: Context, server: ServerId) -> ServerFacts:
     """Restart an upstream MCP server."""
@@ -177,8 +177,8 @@ class ServerTest(TypedDict):
     examples=[Example("does the server time work", {"server": "time"})],
     related=["mcp/servers", "mcp/logs"],
     humans_only=True,
-    house_wide=True,
-    tells_how_it_stands=True,
+    server_wide=True,
+    is_status_poll=True,
 )
 async def test_server(ctx: Context, server: ServerId) -> ServerTest:
     """Test an upstream MCP server: open a new connection, list what the server offers, and disconnect.
@@ -224,8 +224,8 @@ class ServerLog(TypedDict):
     undo=READS_ONLY,
     examples=[Example("the last log lines of the server time", {"server": "time", "lines": 20})],
     related=["mcp/servers", "debug/logs"],
-    house_wide=True,
-    tells_how_it_stands=True,
+    server_wide=True,
+    is_status_poll=True,
 )
 async def show_logs(
     ctx: Context,

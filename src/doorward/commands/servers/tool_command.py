@@ -113,13 +113,13 @@ class ToolCommand(Command):
         given, outputs = blocks.structured_content, self._outputs
         if outputs is None or (given is not None and outputs.is_valid(given)):
             return blocks
-        if given is None:
-            fault = "there is none"
-        else:
-            fault = describe_fault(next(outputs.iter_errors(given)), {}).replace("parameter ", "", 1).rstrip(".")
+        fault = "The server sent none."
+        if given is not None:
+            schema = self.offer.definition.output_schema or {}
+            fault = describe_fault(next(outputs.iter_errors(given)), schema, "The output schema", "field")
         raise CommandFailed(
             f"The tool {self.offer.definition.name} of server {self.offer.upstream.id} was called, but its structured"
-            f" content does not match its output schema: {tool_description.to_one_line(fault, _LONGEST_FAULT)}.",
+            f" content does not match its output schema. {tool_description.to_one_line(fault, _LONGEST_FAULT)}",
             hint="Its text content is passed on. Report the mismatch to the authors of the server.",
             result=Blocks(content=blocks.content),
         )
@@ -171,7 +171,7 @@ def _facts(offer: ToolOffer) -> Facts:
         timeout=min(_LONGEST, offer.timeout + _GRACE),
         undo=READS_ONLY if reads else _NO_UNDO,
         examples=(),
-        house_wide=True,
+        server_wide=True,
     )
 
 

@@ -1,4 +1,4 @@
-"""The command mcp/tools: the tools of upstream servers, with their terms and warnings."""
+"""Commands mcp/tools and mcp/approve: the tools of upstream servers, and the approval of their definitions."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class ToolList(TypedDict):
         Example("tools about files", {"search": "file", "limit": 20}),
     ],
     related=["mcp/servers", "mcp/call", "mcp/approve"],
-    house_wide=True,
-    tells_how_it_stands=True,
+    server_wide=True,
+    is_status_poll=True,
 )
 async def list_tools(
     ctx: Context,
@@ -174,7 +174,7 @@ class ToolApproval(TypedDict):
     examples=[Example("approve the changed tool add of the server time", {"server": "time", "tool": "add"})],
     related=["mcp/tools", "mcp/servers"],
     humans_only=True,
-    house_wide=True,
+    server_wide=True,
 )
 async def approve(ctx: Context, server: ServerId, tool: ToolName = "", mark: Mark = "") -> ToolApproval:
     """Approve tool definitions that changed since they were approved, or that a known server added.

@@ -1,4 +1,4 @@
-"""Number types with bounds that several settings share."""
+"""The settings of models, personas, the keeper, the command search and shell sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoding of values that MCP repeats in HTTP headers."""
+"""MCP over HTTP: values repeated in headers, and server-sent events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request heads: checks for size and ambiguity, and a cache of parsed heads.
+"""Request headers: checks for size and ambiguity, a cache of parsed heads, and media types.
 
 A client that keeps its connection sends the same few heads again, byte for byte. Parsing each one once is enough.
 """

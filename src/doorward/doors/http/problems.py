@@ -1,4 +1,4 @@
-"""Problem details (RFC 9457) for requests that are refused before they reach a door."""
+"""Errors as problem details (RFC 9457). Every outcome code has a status and a title."""
 
 from __future__ import annotations
 

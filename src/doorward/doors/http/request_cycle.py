@@ -1,4 +1,4 @@
-"""Flow control of an HTTP connection."""
+"""One request and its response on a connection, as the ASGI application sees them, with flow control."""
 
 from __future__ import annotations
 

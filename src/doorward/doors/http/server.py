@@ -1,4 +1,4 @@
-"""Garbage collection settings for a process that serves many calls."""
+"""The HTTP server on the public address and the owner's socket, with limits and a graceful shutdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The room of a client: the one it named, its token's room, or the default room of the settings."""
+"""Client identity on the line door: a token or, without one, an address. Limits belong to it, not to a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits received bytes into lines. An oversized line is reported once and never stored whole."""
+"""Messages of the line protocol: lines from bytes, requests in; responses, errors and notifications out."""
 
 from __future__ import annotations
 

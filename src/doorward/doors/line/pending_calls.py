@@ -1,4 +1,4 @@
-"""A pending call, and the notifications that its client gets while it runs.
+"""Pending calls of the line door: their notifications, and the request ids that name them.
 
 A call that ends quickly gets only its response, so a client may read exactly one line for each request. A slow call
 also gets notifications before its response: that it started, its output, its elapsed time and how it ended.

@@ -8,7 +8,6 @@ from typing import Any
 from doorward.core.wire.codes import INVALID_PARAMS
 from doorward.core.wire.frames import WireError
 from doorward.doors.mcp import encoding
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import OfferCache
 from doorward.doors.mcp.prompts import CATEGORY, GOAL, TASK, USE, WORK_HERE, Prompts
 from doorward.doors.mcp.request import McpRequest
@@ -22,17 +21,14 @@ _ARGUMENTS = {WORK_HERE: (), USE: (CATEGORY,), TASK: (GOAL,), FILE_TEMPLATE: ("p
 
 
 class Completion:
-    def __init__(self, prompts: Prompts, offers: OfferCache, aggregated: UpstreamLists, extras: Extras) -> None:
+    def __init__(self, prompts: Prompts, offers: OfferCache, aggregated: UpstreamLists) -> None:
         self._prompts = prompts
         self._offers = offers
         self._upstream_lists = aggregated
-        self._extras = extras
 
     async def complete(self, ask: McpRequest) -> bytes:
         ref, argument, typed, context = _parse_params(ask)
-        values = await self._extras.complete(ask, ref, argument, typed, context)
-        if values is None:
-            values = await self._complete_upstream(ask, ref, {"name": argument, "value": typed}, context)
+        values = await self._complete_upstream(ask, ref, {"name": argument, "value": typed}, context)
         if values is None:
             values = await self._complete_own(ask, _parse_target(ref), argument, typed)
         shown = list(values)[:_MAX_VALUES]

@@ -16,7 +16,6 @@ from doorward.core.wire.meta import LOG_LEVELS
 from doorward.doors.mcp import encoding, results
 from doorward.doors.mcp.approval_flow import ApprovalFlow
 from doorward.doors.mcp.completion import Completion
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import OfferCache
 from doorward.doors.mcp.prompts import OWN_NAMES, Prompts
 from doorward.doors.mcp.request import McpRequest
@@ -52,17 +51,17 @@ _ROOM_METHODS = frozenset(
 
 
 class McpDispatcher:
-    def __init__(self, gate: Gate, services: Services, extras: Extras) -> None:
+    def __init__(self, gate: Gate, services: Services) -> None:
         self._gate = gate
         self._offers = offers = OfferCache(services)
-        self._tools = tools = ToolsList(services, offers, extras)
+        self._tools = tools = ToolsList(services, offers)
         carrying = ApprovalFlow(gate, services)
         aggregated = UpstreamLists(services, OWN_NAMES)
-        prompts = Prompts(services, offers, aggregated, carrying, extras)
-        resources = Resources(services, offers, aggregated, carrying, extras)
+        prompts = Prompts(services, offers, aggregated, carrying)
+        resources = Resources(services, offers, aggregated, carrying)
         self.subscriptions = Subscriptions(gate, services, offers, resources, aggregated)
-        calling = ToolsCall(carrying, extras)
-        completion = Completion(prompts, offers, aggregated, extras)
+        calling = ToolsCall(carrying)
+        completion = Completion(prompts, offers, aggregated)
         common: dict[str, Handler] = {
             "tools/call": calling.call,
             "tools/list": tools.list_tools,

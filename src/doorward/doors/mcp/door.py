@@ -16,7 +16,6 @@ from doorward.core.wire.frames import WireError, WireNotification, WireRequest, 
 from doorward.core.wire.meta import RequestMeta
 from doorward.doors.mcp import results
 from doorward.doors.mcp.dispatcher import McpDispatcher
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.peer import MAX_RUNNING, Outbox, Peer, Send, ToolListing, Transport
 from doorward.doors.mcp.request import McpRequest, RequestChannel
 from doorward.doors.mcp.subscriptions import warning_frame
@@ -27,12 +26,12 @@ __all__ = ["McpDoor", "Peer", "Send"]
 
 
 class McpDoor:
-    """One per server process, for all transports. Only tests pass `extras`."""
+    """One per server process, for all transports. `dispatcher` is the class that answers the requests."""
 
-    def __init__(self, gate: Gate, services: Services, extras: Extras | None = None) -> None:
+    def __init__(self, gate: Gate, services: Services, dispatcher: type[McpDispatcher] = McpDispatcher) -> None:
         self.gate = gate
         self.services = services
-        self.dispatcher = McpDispatcher(gate, services, extras or Extras())
+        self.dispatcher = dispatcher(gate, services)
 
     def make_peer(
         self,
@@ -92,10 +91,6 @@ class McpDoor:
         Stdio clients stay: their relays reconnect them to the next server process.
         """
         self.dispatcher.subscriptions.close()
-
-    def announce(self, kind: str) -> None:
-        """Tell clients that the list of `tools`, `prompts` or `resources` changed, when extras change it."""
-        self.dispatcher.subscriptions.announce(kind)
 
     def detect_era(self, peer: Peer, request: WireRequest, said: RequestMeta) -> Era:
         """The protocol era of a request, on a transport without headers."""

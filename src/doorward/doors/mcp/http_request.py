@@ -1,4 +1,4 @@
-"""An incoming HTTP request: its headers, each at most once, and its body, up to a limit.
+"""An incoming HTTP request of MCP: its headers, its body, and the rules that tie them.
 
 The HTTP server below limits how long a body may take.
 """

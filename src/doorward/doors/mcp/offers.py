@@ -92,9 +92,6 @@ class OfferCache:
         to_come = any(one.config.enabled and one.server.state in _STARTING for one in upstreams)
         return 0 if to_come or upstreams.is_settling else CACHE_MS
 
-    def invalidate(self) -> None:
-        """Invalidate all offers after a change that their inputs do not show, such as new commands."""
-        self._generation += 1
-
     def _handle_event(self, event: Event) -> None:
-        self.invalidate()
+        """Invalidate all offers: there are new commands, which the inputs of an offer do not show."""
+        self._generation += 1

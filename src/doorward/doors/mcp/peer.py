@@ -1,4 +1,4 @@
-"""A peer: one client as the door knows it, and how to reach it."""
+"""A peer: one client as the door knows it, with the notifications that wait for it."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from doorward.core.wire.codes import INVALID_PARAMS
 from doorward.core.wire.frames import WireError
 from doorward.core.wire.types import (
     GetPromptResult,
-    InputRequiredResult,
     Prompt,
     PromptArgument,
     PromptMessage,
@@ -24,7 +23,6 @@ from doorward.core.wire.types import (
 )
 from doorward.doors.mcp import encoding, pagination
 from doorward.doors.mcp.approval_flow import ApprovalFlow
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import OfferCache, RoomOffer
 from doorward.doors.mcp.request import McpRequest
 from doorward.doors.mcp.results import RESUME, protocol_error
@@ -43,18 +41,17 @@ _encode = msgspec.json.Encoder().encode
 
 class Prompts:
     def __init__(
-        self, services: Services, offers: OfferCache, aggregated: UpstreamLists, carrying: ApprovalFlow, extras: Extras
+        self, services: Services, offers: OfferCache, aggregated: UpstreamLists, carrying: ApprovalFlow
     ) -> None:
         self._page = services.settings.mcp.page
         self._offers = offers
         self._upstream_lists = aggregated
         self._flow = carrying
-        self._extras = extras
 
     async def list_prompts(self, ask: McpRequest) -> bytes:
         offer = self._offer(ask)
         others = [entry for _, entry in self._upstream_lists.prompts(offer).values()]
-        prompts = sorted([*own_prompts(offer), *self._extras.prompts, *others], key=_name)
+        prompts = sorted([*own_prompts(offer), *others], key=_name)
         after = pagination.parse_cursor("prompts", ask.params.get("cursor"))
         shown, cursor = pagination.paginate("prompts", prompts, _name, after, self._page)
         body: dict[str, Any] = {"prompts": shown}
@@ -72,12 +69,6 @@ class Prompts:
         name, arguments = ask.require_string("name"), ask.params.get("arguments", {})
         if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
             raise WireError(INVALID_PARAMS, "prompts/get: `arguments` must be an object of strings.")
-        if any(prompt.name == name for prompt in self._extras.prompts):
-            given = await self._extras.prompt(ask, name, arguments)
-            if isinstance(given, InputRequiredResult):
-                return encoding.encode_input_required(given)
-            if given is not None:
-                return encoding.encode_result(ask.era, given)
         others = self._upstream_lists.prompts(self._offer(ask))
         if name in others:
             return await self._get_upstream(ask, others[name][0], arguments)

@@ -1,4 +1,4 @@
-"""An MCP request, and the messages that its client can get while it runs."""
+"""An MCP request, the messages its client gets while it runs, and the signed state it carries."""
 
 from __future__ import annotations
 

@@ -17,10 +17,9 @@ from doorward.commands.context import Services
 from doorward.core.model import Caller, Outcome
 from doorward.core.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from doorward.core.wire.frames import WireError
-from doorward.core.wire.types import InputRequiredResult, ResourceContents
+from doorward.core.wire.types import ResourceContents
 from doorward.doors.mcp import encoding, pagination, resource_uris
 from doorward.doors.mcp.approval_flow import ApprovalFlow
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import OfferCache
 from doorward.doors.mcp.request import McpRequest
 from doorward.doors.mcp.resource_uris import FILES_URI, JSON, LEDGER_URI, MAX_ITEMS, MESSAGES_PATTERN, ROOM_TEMPLATE
@@ -41,20 +40,18 @@ _encode = msgspec.json.Encoder().encode
 
 class Resources:
     def __init__(
-        self, services: Services, offers: OfferCache, aggregated: UpstreamLists, carrying: ApprovalFlow, extras: Extras
+        self, services: Services, offers: OfferCache, aggregated: UpstreamLists, carrying: ApprovalFlow
     ) -> None:
         self._services = services
         self._offers = offers
         self._upstream_lists = aggregated
         self._flow = carrying
-        self._extras = extras
 
     async def list_resources(self, ask: McpRequest) -> bytes:
         offer = self._offers.get(ask.caller, ask.peer.room)
         resources = [
             *resource_uris.list_resources(offer),
             *self._upstream_lists.resources(offer),
-            *self._extras.resources,
         ]
         return self._page(ask, "resources", resources, _uri)
 
@@ -63,7 +60,6 @@ class Resources:
         templates = [
             *resource_uris.list_templates(offer),
             *self._upstream_lists.templates(offer),
-            *self._extras.templates,
         ]
         return self._page(ask, "resourceTemplates", templates, _template)
 
@@ -78,12 +74,6 @@ class Resources:
 
     async def read(self, ask: McpRequest) -> bytes:
         uri = ask.require_string("uri")
-        if self._extras.resources or self._extras.templates:
-            given = await self._extras.read(ask, uri)
-            if isinstance(given, InputRequiredResult):
-                return encoding.encode_input_required(given)
-            if given is not None:
-                return encoding.encode_cacheable(ask.era, {"contents": given}, 0)
         if unwrap_uri(uri) is not None:
             return await self._read_upstream(ask, uri)
         contents = await self._read_contents(ask, uri)
@@ -123,8 +113,6 @@ class Resources:
 
     def check_readable(self, ask: McpRequest, uri: str) -> None:
         """Refuse a URI that is not a resource or that this caller may not read."""
-        if any(one.uri == uri for one in self._extras.resources):
-            return
         command = self._find_command(ask.caller, uri)
         if command is None:
             raise self._missing_error(ask, uri)

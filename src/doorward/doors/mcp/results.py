@@ -1,4 +1,4 @@
-"""Gate outcomes as MCP tool results or protocol errors."""
+"""Gate outcomes as MCP tool results, content blocks or protocol errors."""
 
 from __future__ import annotations
 

@@ -113,12 +113,6 @@ class Subscriptions:
             if listener.peer.transport == "http":
                 listener.outbox.close()
 
-    def announce(self, kind: str) -> None:
-        """Notify all clients that a list changed, for a reason without an event."""
-        self._offers.invalidate()
-        for listener in self._listeners.values():
-            listener.notify_list(kind)
-
     def add_session(self, ask: McpRequest) -> None:
         """Subscribe a session to all lists from its handshake on, and to the resources that it names later."""
         peer = ask.peer

@@ -1,4 +1,4 @@
-"""tools/list: the tools that a room offers a caller, cached as bytes until they change."""
+"""tools/list: the tools that a room offers a caller, the door's own tools, and the server instructions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from doorward.core.wire.codes import INVALID_PARAMS
 from doorward.core.wire.frames import WireError
 from doorward.core.wire.types import Tool, ToolAnnotations
 from doorward.doors.mcp import encoding, pagination
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.offers import OfferCache, RoomOffer
 from doorward.doors.mcp.peer import ToolListing
 from doorward.doors.mcp.request import McpRequest
@@ -151,7 +150,7 @@ def encode_short_list(offer: RoomOffer) -> list[tuple[str, msgspec.Raw]]:
 def _check_known(name: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
     for key in arguments:
         if key not in known:
-            raise WireError(INVALID_PARAMS, f"{name}: unknown parameter {key[:40]!r}; valid: {', '.join(known)}.")
+            raise WireError(INVALID_PARAMS, f"Unknown parameter {key[:40]!r}. {name} takes {', '.join(known)}.")
 
 
 def _require_string(name: str, arguments: Mapping[str, Any], key: str) -> str:
@@ -165,10 +164,9 @@ _KIND = "tools"
 
 
 class ToolsList:
-    def __init__(self, services: Services, offers: OfferCache, extras: Extras) -> None:
+    def __init__(self, services: Services, offers: OfferCache) -> None:
         self._settings = services.settings.mcp
         self._offers = offers
-        self._extras = extras
 
     async def list_tools(self, ask: McpRequest) -> bytes:
         """One page of the list, as an encoded result."""
@@ -206,7 +204,7 @@ class ToolsList:
                 encode_tool(define_tool(command, offer.policy)) for command in offer.commands if not command.unlisted
             ]
             named.append(encode_tool(RESUME_TOOL))
-        return sorted([*named, *(encode_tool(tool) for tool in self._extras.tools)], key=_name)
+        return sorted(named, key=_name)
 
 
 def _name(pair: tuple[str, msgspec.Raw]) -> str:

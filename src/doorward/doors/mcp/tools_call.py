@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from doorward.core.errors import UnknownCommand
 from doorward.core.model import Request
 from doorward.core.wire.codes import INVALID_PARAMS
 from doorward.core.wire.frames import WireError, refuse_lookalikes
-from doorward.core.wire.types import InputRequiredResult
-from doorward.doors.mcp import encoding, results, tools
+from doorward.doors.mcp import results, tools
 from doorward.doors.mcp.approval_flow import ApprovalFlow
-from doorward.doors.mcp.extras import Extras
 from doorward.doors.mcp.request import DOOR, McpRequest
 
 _KNOWN_PARAMS = frozenset({"name", "arguments", "_meta", "inputResponses", "requestState", "task"})
@@ -22,9 +19,8 @@ _NOTHING: dict[str, Any] = {}
 
 
 class ToolsCall:
-    def __init__(self, carrying: ApprovalFlow, extras: Extras) -> None:
+    def __init__(self, carrying: ApprovalFlow) -> None:
         self._flow = carrying
-        self._extras = extras
 
     async def call(self, ask: McpRequest) -> bytes:
         params = ask.params
@@ -37,8 +33,6 @@ class ToolsCall:
             raise WireError(INVALID_PARAMS, f"tools/call: `name` must be a tool name, {valid}.")
         if type(arguments) is not dict:
             raise WireError(INVALID_PARAMS, f"{name[:80]}: `arguments` must be an object.")
-        if self._extras.tools and any(tool.name == name for tool in self._extras.tools):
-            return await self._call_extra(ask, name, arguments)
         wanted = tools.resolve_tool(name, arguments)
         request = Request(
             command=wanted.command,
@@ -55,11 +49,3 @@ class ToolsCall:
         if outcome.code == UnknownCommand.code and outcome.status == "refused" and name != tools.RUN:
             raise results.unknown_tool_error(outcome)
         return results.encode_tool_result(ask.era, outcome)
-
-    async def _call_extra(self, ask: McpRequest, name: str, arguments: Mapping[str, Any]) -> bytes:
-        given = await self._extras.call(ask, name, arguments)
-        if given is None:
-            raise WireError(INVALID_PARAMS, f"There is no tool {name[:80]!r}.")
-        if isinstance(given, InputRequiredResult):
-            return encoding.encode_input_required(given)
-        return encoding.encode_result(ask.era, given)

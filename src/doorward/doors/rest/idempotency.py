@@ -90,7 +90,7 @@ class IdempotencyKeys:
     def _pass_key(self, asked: Asked, key: str) -> tuple[Asked, bool]:
         """The request, with the key as a parameter if its command takes one, and whether it is safe to repeat."""
         try:
-            name = self._registry.resolve(asked.command).facts.once_by
+            name = self._registry.resolve(asked.command).facts.idempotency_param
         except DoorwardError:
             name = ""
         if not name or asked.ticket:

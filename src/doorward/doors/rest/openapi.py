@@ -1,4 +1,4 @@
-"""Fixed parts of the OpenAPI document: tags, problems, health and common headers."""
+"""The OpenAPI document, generated from the routes and the commands' schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders an operation of the OpenAPI document as a curl command with sample values."""
+"""A REST operation: which request runs which command, and how its parts become parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upload and download of attachments as raw bytes."""
+"""Rooms over REST: the live stream of a room, and attachments as raw bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events: streams with keep-alive comments that end when the client leaves or stops reading."""
+"""Server-sent events: streams with keep-alive, and the fan-out of each event to many followers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell completion words, as the server sends them to the shell."""
+"""Messages between the `doorward` command and the server: requests and completion words."""
 
 from __future__ import annotations
 

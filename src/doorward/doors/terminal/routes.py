@@ -1,4 +1,4 @@
-"""Routes of the `doorward` CLI on the owner's socket: JSON over HTTP."""
+"""Routes of the `doorward` command on the owner's socket: commands, rooms and completion words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command patterns in recipes: a command, an area (`data/*`, `mcp/github/*`), or everything (`*`)."""
+"""A policy: a recipe compiled for decisions. One function decides both what is offered and what may be called."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def is_irreversible(command: Command) -> bool:
     A command that works by inner calls is not: each inner call is judged separately.
     """
     facts = command.facts
-    if facts.works_by_calls:
+    if facts.nests_calls:
         return False
     lasting = bool(facts.effects & (Effects.DESTROY | Effects.OPEN_WORLD))
     return lasting or (bool(facts.effects & Effects.WRITE) and isinstance(facts.undo, NoUndo))

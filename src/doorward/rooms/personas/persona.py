@@ -1,4 +1,4 @@
-"""The published schema of personas."""
+"""A persona: an AI member of rooms, read from one JSON file with a published schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Path rules of a workspace, checked on the text before any file is opened."""
+"""A workspace folder: every file access goes through it, by descriptor and without following symlinks out."""
 
 from __future__ import annotations
 

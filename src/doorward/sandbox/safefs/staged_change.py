@@ -1,4 +1,4 @@
-"""Parent folders: open them, create missing ones, remove unused ones."""
+"""A staged change to one file: prepared beside it, then applied in one step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Argument values that the policy uses. They are the same on every supported machine."""
+"""Types and argument values to write a system call policy with."""
 
 from __future__ import annotations
 

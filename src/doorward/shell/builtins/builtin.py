@@ -161,8 +161,8 @@ def builtin(
             timeout=kind.timeout,
             undo=kind.undo,
             examples=[Example(says or f"{' '.join((word, *example))} in a shell session", params)],
-            tells_how_it_stands=True,
-            works_by_calls=True,
+            is_status_poll=True,
+            nests_calls=True,
         )(run)
         command.unlisted = True
         command.finds_secrets(functools.partial(secrets_in_args, word))

@@ -1,4 +1,4 @@
-"""The result of a built-in of the session shell: output, error output and exit code."""
+"""One run of a built-in: its context, session and input, and its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Built-ins for text: echo, printf, true, false, seq, basename, dirname."""
+"""Built-ins for text and conditions: echo, printf, true, false, seq, basename, dirname, test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands vfs/list, vfs/read and vfs/stat."""
+"""Commands vfs/list, vfs/read, vfs/stat, vfs/find and vfs/tree."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from doorward.shell.vfs.tree import VirtualTree
         Example("everything below src", {"path": "/workspace/src", "recursive": True}),
     ],
     related=["vfs/read", "vfs/find", "vfs/tree", "file/list"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def list_(
     ctx: Context,
@@ -78,7 +78,7 @@ async def list_(
         Example("the last 20 lines of server.log", {"path": "server.log", "tail": 20}),
     ],
     related=["vfs/list", "vfs/stat", "file/read", "data/read"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def read(
     ctx: Context,
@@ -117,7 +117,7 @@ async def read(
     undo=READS_ONLY,
     examples=[Example("how large is server.log, and when did it change", {"path": "/workspace/server.log"})],
     related=["vfs/list", "file/stat"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def stat(ctx: Context, path: VirtualPath) -> VirtualFile:
     """Show the kind, size and time of the last change of a virtual path and, for workspace files, its digest."""
@@ -150,7 +150,7 @@ When = Annotated[
         Example("the five biggest files", {"kind": "file", "sort": "size", "descending": True, "limit": 5}),
     ],
     related=["vfs/list", "vfs/remove", "file/search"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def find(
     ctx: Context,
@@ -212,7 +212,7 @@ async def find(
     undo=READS_ONLY,
     examples=[Example("draw the folders below src", {"path": "/workspace/src", "depth": 2})],
     related=["vfs/list", "vfs/find"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def tree(
     ctx: Context,

@@ -1,4 +1,4 @@
-"""The family of the vfs/* commands, and the parameters that they share."""
+"""The family of the vfs/* commands: shared parameters and result types."""
 
 from __future__ import annotations
 

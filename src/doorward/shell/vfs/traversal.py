@@ -1,4 +1,4 @@
-"""Walk a folder of the virtual tree recursively, with few calls and within limits."""
+"""Walks and draws a folder of the virtual tree, within limits."""
 
 from __future__ import annotations
 

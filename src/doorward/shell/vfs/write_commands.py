@@ -38,7 +38,7 @@ _REPLACES = _CHANGES | Effects.DESTROY
         Example("change a record", {"path": "/data/notes/n1", "content": '{"title": "Buy milk"}'}),
     ],
     related=["vfs/append", "vfs/read", "file/write", "data/update", "undo"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def write(
     ctx: Context,
@@ -73,7 +73,7 @@ async def write(
     undo=UNDO_BY_INNER_CALLS,
     examples=[Example("add a line to today's note", {"path": "notes/today.md", "content": "One more line.\n"})],
     related=["vfs/write", "file/edit", "undo"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def append(
     ctx: Context,
@@ -98,7 +98,7 @@ async def append(
     undo=UNDO_BY_INNER_CALLS,
     examples=[Example("make a folder for drafts in my home", {"path": "~/drafts"})],
     related=["vfs/list", "undo"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def make(
     ctx: Context,
@@ -126,7 +126,7 @@ async def make(
         Example("throw away the folder drafts", {"paths": ["drafts"], "recursive": True}),
     ],
     related=["vfs/find", "file/delete", "data/delete", "undo"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def remove(
     ctx: Context,
@@ -152,7 +152,7 @@ async def remove(
         Example("save the record of a room as a file", {"source": "/data/rooms/general", "target": "~/room.json"}),
     ],
     related=["vfs/move", "undo"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def copy(
     ctx: Context,
@@ -176,7 +176,7 @@ async def copy(
     undo=UNDO_BY_INNER_CALLS,
     examples=[Example("rename the draft", {"source": "drafts/old.md", "target": "drafts/older.md"})],
     related=["vfs/copy", "undo"],
-    works_by_calls=True,
+    nests_calls=True,
 )
 async def move(ctx: Context, source: VirtualPath, target: VirtualPath) -> VirtualChanges:
     """Move or rename a file or folder. If the target is an existing folder, the source goes into it."""

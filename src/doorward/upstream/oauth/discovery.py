@@ -1,4 +1,4 @@
-"""Fetches the small JSON documents of OAuth: metadata, registrations, tokens."""
+"""OAuth discovery: finds a server's authorization server and its metadata, and checks them before use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OAuth redirect target: a page on the loopback address that receives one login result."""
+"""The authorization code flow: a person logs in on a loopback page, and Doorward gets tokens."""
 
 from __future__ import annotations
 
