@@ -19,6 +19,7 @@ from doorward.config.settings import ShellSettings as ShellSettings
 from doorward.core.errors import Unusable
 from doorward.core.events import Event
 from doorward.core.model import Credential, Outcome, Request
+from doorward.store import kv
 from waiting import PATIENCE
 
 HELLO = {"name": "hello", "program": "echo", "prefix": ["hello"], "summary": "Say hello."}
@@ -125,8 +126,8 @@ async def test_an_edit_takes_effect_without_a_restart_and_a_bad_one_does_not(fol
 async def test_the_last_good_version_outlives_a_restart(folder: Path) -> None:
     file = folder / "commands.json"
     file.write_text(text(HELLO))
-    async with open_house(Home(folder)):
-        pass
+    async with open_house(Home(folder)) as house:
+        assert await kv.get(house.services.store, "catalogue") == f"{file}\n{text(HELLO)}"
     file.write_text("{")
     async with open_house(Home(folder)) as house:
         assert names(house) == {"hello"}

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from recipe_samples import command, text
 
-from doorward.config.watched_folder import LastGoodVersion
 from doorward.core.clock import Clock
 from doorward.core.events import Bus, Event
 from doorward.gate.recipes.book import RecipeBook
@@ -60,7 +59,7 @@ class House:
         self.events.clear()
         return heard
 
-    async def last_good(self) -> dict[str, LastGoodVersion]:
+    async def last_good(self) -> dict[str, str]:
         """What is remembered for the time when files are broken."""
         return await LastGoodVersions(self.store, "recipes", Clock()).load_all()
 

@@ -99,7 +99,7 @@ async def test_after_a_restart_the_last_good_version_comes_from_the_store(house:
     await house.book.load()
     assert house.allows("a")
     assert "a.json" in house.book.problems
-    assert (await house.last_good())["a"].body.encode() == text(OPEN, "a")
+    assert (await house.last_good())["a"].encode() == text(OPEN, "a")
 
 
 async def test_a_bad_file_without_a_good_version_puts_nothing_in_force(house: House) -> None:

@@ -61,9 +61,9 @@ async def test_an_edit_takes_effect_even_when_it_cannot_be_stored_and_is_stored_
     with no_file_may_grow():
         await house.book.load()
     assert house.allows("a") is False
-    assert (await house.last_good())["a"].body.encode() == text(OPEN, "a")
+    assert (await house.last_good())["a"].encode() == text(OPEN, "a")
     await house.book.load()
-    assert (await house.last_good())["a"].body.encode() == text(SHUT, "a")
+    assert (await house.last_good())["a"].encode() == text(SHUT, "a")
 
 
 async def test_a_broken_store_costs_no_recipe_in_force(house: House) -> None:

@@ -15,6 +15,7 @@ import pytest
 from doorward.core.clock import Clock
 from doorward.core.errors import Conflict, Unusable
 from doorward.core.events import Bus, Event
+from doorward.store import kv
 from doorward.store.sqlite import Store
 from doorward.upstream.config import ServersConfig
 from doorward.upstream.server_file import ServerFile
@@ -117,6 +118,22 @@ async def test_the_last_good_version_outlives_a_restart(shelf: Shelf) -> None:
     assert "not valid JSON" in book.problem
     assert book.consequence == "Its last good version is in force."
     assert (await shelf.book(MCP_CONFIG_PATH=str(shelf.file))).servers.servers[0].id == "one"
+
+
+async def test_the_last_good_version_is_stored_with_its_path(shelf: Shelf) -> None:
+    book = await shelf.book()
+    assert (await kv.get(shelf.store, "servers"), shelf.heard) == (None, [])
+    await book.save(None, text(ONE).encode())
+    assert await kv.get(shelf.store, "servers") == f"{shelf.file}\n{text(ONE)}"
+    await book.save(text(ONE).encode(), None)
+    assert await kv.get(shelf.store, "servers") == f"{shelf.file}\n"
+    assert [event.name for event in shelf.heard] == ["servers:loaded"] * 2
+    shelf.file.write_text("{")
+    await book.load()
+    assert book.consequence == "There is no earlier version, so no server in it is connected."
+    shelf.file.unlink()
+    await book.load()
+    assert [event.name for event in shelf.heard[2:]] == ["servers:rejected", "servers:loaded"]
 
 
 async def test_the_last_good_version_of_another_file_is_not_this_ones(shelf: Shelf) -> None:

@@ -42,6 +42,17 @@ def printable_path(file: Path, home: Path) -> str:
     return printable_name(file) if file.parent == home else str(file.with_name(printable_name(file)))
 
 
+def expand_path(given: str, noun: str, variable: str, setting: str) -> Path:
+    """The path of a file that an environment variable or a setting names; it may be relative."""
+    hint = f"It comes from the environment variable {variable} or from the setting {setting}."
+    if "\x00" in given or not given.isprintable():
+        raise Unusable(f"The path of the {noun} is not plain text; given {given!a}.", hint=hint)
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:
+        raise Unusable(f"The path of the {noun} names no home folder; given {given!r}.", hint=hint) from error
+
+
 def read_file(file: Path, largest: int) -> bytes:
     """Read a file; raise Unreadable unless it is a regular, readable file of at most `largest` bytes."""
     try:

@@ -6,8 +6,7 @@ import os
 from importlib import resources
 from pathlib import Path
 
-from doorward.config.files import BadFile, UnreadableFile, printable_name, write_error
-from doorward.config.files import read_file as read_whole
+from doorward.config.files import printable_name, write_error
 from doorward.config.home import fsync_folder
 from doorward.core.errors import NotFound
 
@@ -25,14 +24,6 @@ def list_json_files(folder: Path) -> list[Path]:
 
 def is_json_file(name: str) -> bool:
     return name.endswith(".json") and not name.startswith(".")
-
-
-def read_json_file(file: Path, largest: int, bad: type[BadFile]) -> bytes:
-    """Read one file; raise `bad` unless it is a regular, readable file of at most `largest` bytes."""
-    try:
-        return read_whole(file, largest)
-    except UnreadableFile as error:
-        raise bad(printable_name(file), "", str(error)) from error
 
 
 def remove_json_file(file: Path, what: str) -> None:

@@ -19,11 +19,11 @@ from doorward.commands.catalogue.entry import (
     CatalogueParameter,
     ParameterType,
 )
+from doorward.config.files import BadFile
 from doorward.config.published_schema import PublishedSchema, SchemaFault, find_slot_faults, format_path
 from doorward.core import names, strictjson
 from doorward.core.classification import Effects, Safety, Tier
 from doorward.core.command import shorten
-from doorward.core.errors import Unusable
 
 _SCHEMA = PublishedSchema(resources.files(__package__).joinpath("commands.schema.json").read_bytes())
 PUBLISHED_SCHEMA = _SCHEMA.schema
@@ -85,19 +85,11 @@ _SAMPLE_VALUES: dict[ParameterType, Any] = {"path": ".", "text": "text", "flag":
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class BadCatalogue(Unusable):
+class BadCatalogue(BadFile):
     """An invalid catalogue; the message names the file, the field and the reason."""
 
-    def __init__(self, file: str, field: str, reason: str) -> None:
-        where = f" at {field}" if field else ""
-        stop = "" if reason.endswith((".", "?")) else "."
-        super().__init__(
-            f"The catalogue {file} is not valid{where}: {reason}{stop}",
-            hint="The published commands.schema.json describes every field.",
-        )
-        self.file = file
-        self.field = field
-        self.reason = reason
+    noun = "catalogue"
+    default_hint = "The published commands.schema.json describes every field."
 
 
 @functools.lru_cache(maxsize=4)

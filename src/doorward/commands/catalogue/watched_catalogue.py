@@ -12,15 +12,16 @@ import tempfile
 from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from doorward.commands.catalogue.entry import CatalogueEntry
 from doorward.commands.catalogue.parser import MAX_CATALOGUE_BYTES, BadCatalogue, parse_catalogue
-from doorward.config import files, folder_watch
+from doorward.config import files
+from doorward.config.watched_file import WatchedFile
 from doorward.core.clock import Clock
-from doorward.core.errors import DoorwardError, LedgerUnavailable, Unusable
 from doorward.core.events import Bus, CatalogueLoaded, CatalogueRejected
 from doorward.sandbox.view import PATH
-from doorward.store import kv
+from doorward.store.last_good import LastGoodText
 from doorward.store.sqlite import Store
 
 
@@ -39,7 +40,7 @@ _PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL")
 _MAX_STDERR = 200
 
 
-class CataloguePrintError(Exception):
+class CataloguePrintError(files.UnreadableFile):
     """The program printed no catalogue; the message is a clause with the reason."""
 
 
@@ -72,16 +73,12 @@ def print_catalogue(command: str, largest: int) -> bytes:
     return text
 
 
-log = logging.getLogger(__name__)
-
 CATALOGUE_FILE = "commands.json"
 PRINT_COMMAND_VARIABLE = "USHELL_CATALOG_CMD"
 """The environment variable that names a program which prints the catalogue; the file is then ignored."""
 FILE_VARIABLE = "USHELL_CATALOG_FILE"
 """The environment variable that names another catalogue file; it overrides the setting."""
 
-_WHERE = f"It comes from the environment variable {FILE_VARIABLE} or from the setting shell.catalogue."
-_LAST_GOOD = "catalogue"
 _EVERY_TENANT = ""
 
 ApplyEntries = Callable[[list[CatalogueEntry]], None]
@@ -98,12 +95,7 @@ def find_catalogue_file(home: Path, configured: str) -> Path:
     given = os.environ.get(FILE_VARIABLE) or configured
     if not given:
         return home / CATALOGUE_FILE
-    if "\x00" in given or not given.isprintable():
-        raise Unusable(f"The path of the catalogue is not plain text; given {given!a}.", hint=_WHERE)
-    try:
-        return Path(given).expanduser().absolute()
-    except RuntimeError as error:
-        raise Unusable(f"The path of the catalogue names no home folder; given {given!r}.", hint=_WHERE) from error
+    return files.expand_path(given, "catalogue", FILE_VARIABLE, "shell.catalogue").absolute()
 
 
 def read_catalogue(home: Path, configured: str) -> tuple[CatalogueEntry, ...]:
@@ -114,122 +106,67 @@ def read_catalogue(home: Path, configured: str) -> tuple[CatalogueEntry, ...]:
     )
 
 
-class WatchedCatalogue:
-    """The catalogue in force. An invalid file never replaces a good version, not even across a restart."""
+class _Programs(NamedTuple):
+    offered: list[CatalogueEntry]
+    missing: list[CatalogueEntry]
+
+
+def _parse_programs(text: bytes, name: str) -> _Programs:
+    entries = parse_catalogue(text, name)
+    missing = find_missing_programs(entries)
+    return _Programs([entry for entry in entries if entry not in missing], missing)
+
+
+class WatchedCatalogue(WatchedFile[_Programs]):
+    """The catalogue in force."""
+
+    kind = "catalogue"
+    max_bytes = MAX_CATALOGUE_BYTES
+    error_class = BadCatalogue
+    without_version = "Its commands are not offered."
+    log = logging.getLogger(__name__)
 
     def __init__(self, home: Path, configured: str, store: Store, events: Bus, clock: Clock, put: ApplyEntries) -> None:
-        self.file = find_catalogue_file(home, configured)
-        self.entries: list[CatalogueEntry] = []
-        """The entries whose commands are offered."""
-        self.missing: list[CatalogueEntry] = []
-        """The entries whose program is not installed."""
-        self.problem = ""
-        """The current problem of the file; empty when there is none."""
-        self._is_own_file = self.file == home / CATALOGUE_FILE
+        file = find_catalogue_file(home, configured)
         self._command = os.environ.get(PRINT_COMMAND_VARIABLE, "").strip()
+        origin = f"{PRINT_COMMAND_VARIABLE}={' '.join(self._command.split())}" if self._command else str(file)
+        super().__init__(file, home, LastGoodText(store, self.kind, origin), _parse_programs)
+        if self._command:
+            self.name = PRINTED_NAME
+        self._is_own_file = file == home / CATALOGUE_FILE
         self._printed_text: bytes | None = None
-        self._name = PRINTED_NAME if self._command else files.printable_path(self.file, home)
-        """The name of the catalogue in error messages."""
-        self._store = store
         self._events = events
         self._clock = clock
         self._apply_entries = put
-        self._text: bytes | None = None
-        self._is_stored = True
-        self._loading = asyncio.Lock()
 
     @property
-    def _origin(self) -> str:
-        """The source in one line, stored with the last good version so that it is only used for the same source."""
-        return f"{PRINT_COMMAND_VARIABLE}={' '.join(self._command.split())}" if self._command else str(self.file)
+    def entries(self) -> list[CatalogueEntry]:
+        """The entries whose commands are offered."""
+        return self.version.parsed.offered if self.version else []
+
+    @property
+    def missing(self) -> list[CatalogueEntry]:
+        """The entries whose program is not installed."""
+        return self.version.parsed.missing if self.version else []
 
     async def install_shipped(self) -> bool:
         """Write the shipped catalogue if the home folder has none. A file elsewhere belongs to its owner."""
         return self._is_own_file and await asyncio.to_thread(files.create_file, self.file, shipped_catalogue())
 
-    async def load(self) -> None:
-        """Read the file and apply it, or keep the last good version and report the problem."""
-        async with self._loading:
-            problem = self.problem
-            try:
-                text = await asyncio.to_thread(self._read)
-                news = text != self._text or bool(problem)
-                self._apply(text)
-            except BadCatalogue as error:
-                self.problem = error.message
-                if self._text is None:
-                    await self._apply_last_good()
-                if self.problem != problem:
-                    self._reject()
-                return
-            self.problem = ""
-            if news:
-                now = self._clock.now()
-                self._events.publish(CatalogueLoaded(tenant=_EVERY_TENANT, at=now, commands=len(self.entries)))
-            await self._store_last_good()
+    def read(self, id: str) -> bytes | None:
+        if not self._command:
+            return super().read(id)
+        if self._printed_text is None:
+            self._printed_text = print_catalogue(self._command, self.max_bytes)
+        return self._printed_text
 
-    async def watch(self) -> None:
-        """Reload on every change of the file, until cancelled."""
-        await folder_watch.watch_folder(self.file.parent, lambda name: name == self.file.name, self._load_or_log)
+    def apply(self, parsed: _Programs) -> None:
+        self._apply_entries(parsed.offered)
 
-    def _read(self) -> bytes:
-        try:
-            if self._command:
-                if self._printed_text is None:
-                    self._printed_text = print_catalogue(self._command, MAX_CATALOGUE_BYTES)
-                return self._printed_text
-            return files.read_file(self.file, MAX_CATALOGUE_BYTES)
-        except (files.UnreadableFile, CataloguePrintError) as error:
-            raise BadCatalogue(self._name, "", str(error)) from error
-
-    def _apply(self, text: bytes) -> None:
-        """Apply a text, completely or not at all."""
-        if text == self._text:
-            return
-        name = self._name
-        entries = parse_catalogue(text, name)
-        missing = find_missing_programs(entries)
-        offered = [entry for entry in entries if entry not in missing]
-        try:
-            self._apply_entries(offered)
-        except TypeError as error:
-            raise BadCatalogue(name, "", str(error)) from error
-        self.entries, self.missing, self._text = offered, missing, text
-
-    async def _apply_last_good(self) -> None:
-        """Apply the version that an earlier process stored for this file, while the file itself is invalid."""
-        kept = await kv.get(self._store, _LAST_GOOD) or ""
-        file, _, text = kept.partition("\n")
-        if file != self._origin:
-            return
-        try:
-            self._apply(text.encode())
-        except BadCatalogue as error:
-            log.warning("the stored last good version of the catalogue is no longer valid: %s", error)
-
-    def _reject(self) -> None:
-        kept = "The last good version stays in force." if self._text is not None else "Its commands are not offered."
-        log.warning("%s %s", self.problem, kept)
+    def on_rejected(self, name: str, message: str) -> None:
         now = self._clock.now()
-        self._events.publish(CatalogueRejected(tenant=_EVERY_TENANT, at=now, file=str(self.file), reason=self.problem))
+        self._events.publish(CatalogueRejected(tenant=_EVERY_TENANT, at=now, file=str(self.file), reason=message))
 
-    async def _store_last_good(self) -> None:
-        """Store the version in force for the next process. When that fails, a later load tries again."""
-        if self._text is None:
-            return
-        last = f"{self._origin}\n{self._text.decode()}"
-        try:
-            if await kv.get(self._store, _LAST_GOOD) != last:
-                await self._store.write(kv.put(_LAST_GOOD, last))
-            self._is_stored = True
-        except LedgerUnavailable as error:
-            self._is_stored = False
-            log.warning("the catalogue in force could not be stored as the last good version: %s", error)
-
-    async def _load_or_log(self) -> bool:
-        try:
-            await self.load()
-        except DoorwardError as error:
-            log.warning("the catalogue could not be loaded; trying again soon: %s", error)
-            return False
-        return self._is_stored
+    def on_loaded(self, id: str) -> None:
+        now = self._clock.now()
+        self._events.publish(CatalogueLoaded(tenant=_EVERY_TENANT, at=now, commands=len(self.entries)))

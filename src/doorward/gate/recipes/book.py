@@ -25,7 +25,7 @@ class _CompiledRecipe(NamedTuple):
 class RecipeBook(WatchedFolder[_CompiledRecipe]):
     """The recipes in force."""
 
-    noun = "recipe"
+    kind = "recipes"
     id_field = "recipeId"
     package = "doorward.gate.recipes"
     max_bytes = MAX_BYTES
@@ -51,8 +51,8 @@ class RecipeBook(WatchedFolder[_CompiledRecipe]):
     def is_id(self, id: str) -> bool:
         return is_recipe_id(id)
 
-    def on_rejected(self, id: str, message: str) -> None:
-        now = self._clock.now()
+    def on_rejected(self, name: str, message: str) -> None:
+        id, now = name.removesuffix(".json"), self._clock.now()
         self._events.publish(RecipeRejected(tenant=_EVERY_TENANT, at=now, recipe=id, reason=message))
 
     def on_loaded(self, id: str) -> None:

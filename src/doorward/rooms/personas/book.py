@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from doorward.config.watched_folder import LastGoodVersion, WatchedFolder
+from doorward.config.watched_folder import WatchedFolder
 from doorward.core.clock import Clock
 from doorward.core.events import Bus, PersonaLoaded, PersonaRejected
 from doorward.core.model import KEEPER
@@ -28,7 +28,7 @@ StopPersona = Callable[[str, str, str], Awaitable[bool]]
 class PersonaBook(WatchedFolder[Persona]):
     """The personas in force. They belong to the local tenant."""
 
-    noun = "persona"
+    kind = "personas"
     id_field = "personaId"
     package = "doorward.rooms.personas"
     max_bytes = MAX_BYTES
@@ -66,12 +66,12 @@ class PersonaBook(WatchedFolder[Persona]):
         await self.memberships.load()
         await super().load()
 
-    async def on_applied(self, stored: Mapping[str, LastGoodVersion]) -> None:
+    async def on_applied(self, stored: Mapping[str, str]) -> None:
         """Update memberships: a new or changed file adds its persona to its rooms, a removed file removes it."""
         changes = {
             id: (self._rooms_of(id, stored.get(id)), version.parsed.rooms)
             for id, version in self.versions.items()
-            if id not in stored or stored[id].digest != version.digest
+            if id not in stored or stored[id].encode() != version.text
         }
         gone = stored.keys() - self.versions.keys()
         if changes:
@@ -83,8 +83,9 @@ class PersonaBook(WatchedFolder[Persona]):
         """Parse and check a persona before it is saved. Raises BadPersona if it is not valid."""
         return self._parse_and_check(text, f"{id}.json")
 
-    def on_rejected(self, id: str, message: str) -> None:
-        self._events.publish(PersonaRejected(tenant=LOCAL, at=self._clock.now(), persona=id, reason=message))
+    def on_rejected(self, name: str, message: str) -> None:
+        id, now = name.removesuffix(".json"), self._clock.now()
+        self._events.publish(PersonaRejected(tenant=LOCAL, at=now, persona=id, reason=message))
 
     def on_loaded(self, id: str) -> None:
         self._events.publish(PersonaLoaded(tenant=LOCAL, at=self._clock.now(), persona=id, gone=False))
@@ -115,11 +116,11 @@ class PersonaBook(WatchedFolder[Persona]):
                 return "is the name of an agent with a token"
         return ""
 
-    def _rooms_of(self, id: str, before: LastGoodVersion | None) -> tuple[str, ...]:
+    def _rooms_of(self, id: str, before: str | None) -> tuple[str, ...]:
         """Return the rooms that an earlier version named."""
         if before is None:
             return ()
         try:
-            return parse_persona(before.body.encode(), f"{id}.json").rooms
+            return parse_persona(before.encode(), f"{id}.json").rooms
         except BadPersona:
             return ()
