@@ -133,9 +133,9 @@ async def listening(server: Any, path: Path) -> AsyncIterator[Listening]:
 
 def bare(app: App, limits: Limits) -> Any:
     """What listens, with nothing behind it but one application."""
-    calls = ExecutionRegistry(Clock(), Bus(), Settings())
+    executions = ExecutionRegistry(Clock(), Bus(), Settings())
     nobody_listens = SimpleNamespace(stop=lambda: None)
-    return SimpleNamespace(public=app, private=app, settings=limits, calls=calls, mcp=nobody_listens)
+    return SimpleNamespace(public=app, private=app, settings=limits, executions=executions, mcp=nobody_listens)
 
 
 def house(driver: Any) -> HttpApplications:

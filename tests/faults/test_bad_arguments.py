@@ -25,7 +25,7 @@ BAD_ARGUMENTS: list[tuple[tuple[str | bytes, ...], int, str]] = [
     (("run", "data/list", "--collection=rooms", '--filter={"name":"\\u0000"}'), 1, "NUL"),
     (("run", "data/list", "--collection=rooms", "--filter=" + "x" * 120_000), 3, "(120000 characters)"),
     (("run", "data/list", "--collection=rooms", "--collection=rooms"), 3, "'collection' is given twice"),
-    (("run", "data/list", "rooms"), 3, "Parameters are written --key=value; given 'rooms'"),
+    (("run", "data/list", "rooms"), 3, "Write parameters as --key=value; given: 'rooms'"),
     (("run", "data/list", "--=x"), 3, "Unknown parameter ''"),
     (("run",), 2, "Name a command"),
     (("run", "--nosuch"), 2, "No such option"),
@@ -42,7 +42,7 @@ BAD_ARGUMENTS: list[tuple[tuple[str | bytes, ...], int, str]] = [
     (("run", b"--token=\xff", "data/list"), 3, ""),
     (("explain", b"\xff"), 3, ""),
     (("audit", "show", b"\xff"), 3, "There is no record"),
-    (("data", "list", "rooms", "--filter", b'{"a":"\xff"}'), 2, "half of a surrogate pair"),
+    (("data", "list", "rooms", "--filter", b'{"a":"\xff"}'), 2, "lone surrogate"),
     (("token", "create", b"\xff"), 3, "not UTF-8 text"),
     (("recipe", "show", b"\xff"), 3, "not UTF-8 text"),
     ((b"\xff",), 2, "No such command"),
@@ -74,7 +74,7 @@ def test_a_recipe_file_of_twenty_megabytes(server: Server, tmp_path: Path) -> No
     file = tmp_path / "big.json"
     file.write_bytes(b'{"recipeId": "' + b"x" * 20_000_000 + b'"}')
     _complains(server.run("recipe", "put", str(file)), 3, "must have at most 1000000 characters")
-    _complains(server.run("recipe", "check", str(file)), 5, "too large")
+    _complains(server.run("recipe", "check", str(file)), 5, "the JSON text has 20000016 bytes; the limit is 1000000")
 
 
 def _complains(done: subprocess.CompletedProcess[str], code: int, says: str) -> None:

@@ -237,7 +237,7 @@ async def test_a_port_that_another_doorward_has_says_how_to_reach_it(staged: Any
 def test_few_files_mean_few_connections_and_a_sentence_about_it() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 3_000));"
-        "from doorward.doors.http.server import make_room; print(make_room(500)); print(make_room(4_096));"
+        "from doorward.doors.http.server import raise_file_limit as limit; print(limit(500)); print(limit(4_096));"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -190,7 +190,7 @@ def test_refused_attempts_do_not_make_the_house_forget_the_others(clock: Any) ->
 
 async def _with_password(house: Any) -> Any:
     accounts, people = house.house.services.accounts, house.house.services.people
-    owner = people.known("local", "owner")
+    owner = people.require("local", "owner")
     await accounts.set_password(owner, OLD, current=None)
     return accounts, owner
 
@@ -263,7 +263,7 @@ async def test_a_revoked_token_is_worthless_also_when_whoever_revoked_it_hangs_u
     rows = await store.read("SELECT revoked_at FROM tokens WHERE id = ?", (made.result["id"],))
     assert rows[0]["revoked_at"] is not None  # so it is revoked, as far as the house will know tomorrow
     with pytest.raises(NotAuthenticated):
-        tokens.caller(made.result["token"])
+        tokens.authenticate(made.result["token"])
 
 
 # What goes on after it should have ended.

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import cast
 
 import msgspec
@@ -17,7 +16,6 @@ from doorward.agents.calls.parsed import ParsedAnswer, ParsedCall
 from doorward.agents.models.model import (
     AnswerPiece,
     ChatTurn,
-    LoadableModel,
     Model,
     ModelFailed,
     NativeCall,
@@ -128,31 +126,6 @@ class _AnswerReader:
         )
 
 
-WaitContext = Callable[[float], AbstractContextManager[None]]
-"""A context that is active during the wait, given its seconds, so that followers can be told."""
-
-
-class RateLimitRetry:
-    """The one wait that a persona's turn or a keeper's request may spend."""
-
-    def __init__(self) -> None:
-        self._unused = True
-
-    async def ask(
-        self, model: Model, given: Prompt, limits: PersonaSettings, told: OnText, waiting: WaitContext
-    ) -> ModelAnswer:
-        try:
-            return await read_answer(model, given, limits, told)
-        except ModelFailed as failure:
-            wait = failure.retry_after
-            if failure.fault != "rate_limited" or wait is None or wait > limits.wait_seconds or not self._unused:
-                raise
-            self._unused = False
-        with waiting(wait):
-            await asyncio.sleep(wait)
-        return await read_answer(model, given, limits, told)
-
-
 _MAX_FAULTS = 20
 _INTENT = re.compile(
     r"\b(?:i['\u2019]?ll|i will|i am going to|i['\u2019]?m going to|let me|i can|i would|i['\u2019]?d|running|executing"
@@ -213,13 +186,3 @@ def fallback_note(name: str, other: str, why: str) -> str:
     """Say that a fallback model answered. `why` is a complete sentence."""
     by = "the house model" if other == _HOUSE_MODEL else other
     return f"{name} is not available, so {by} answered instead: {why}"
-
-
-def both_failed(first: ModelFailed, other: str, second: ModelFailed) -> ModelFailed:
-    """Return the failure of a model and of its fallback."""
-    return ModelFailed(second.fault, f"{first.message} Its fallback {other} failed as well: {second.message}")
-
-
-def find_unloaded(model: Model) -> LoadableModel | None:
-    """Return the model if it must be loaded before it can answer, which takes a while."""
-    return model if isinstance(model, LoadableModel) and not model.loaded else None

@@ -55,11 +55,12 @@ class RoomDraft:
             self._live.publish_draft(self._room, self._id, self._persona, shown)
 
     def prose(self) -> str:
-        """Return all prose written so far, including text that is not published yet."""
+        """Return all prose written so far, including text that is not published yet; empty after `finish`."""
         return split_prose(self._so_far(), self._line)[0].strip()
 
     def finish(self, message: Message | None = None) -> None:
         """End the draft, replaced by the message or by nothing."""
+        self._so_far = str
         if self._shown:
             self._live.publish_draft(self._room, self._id, self._persona, message.text if message else "", done=True)
             self._shown = ""

@@ -15,7 +15,6 @@ import msgspec
 from doorward.agents import tool_results
 from doorward.agents.keeper.tools import TOOLS
 from doorward.agents.models.model import ChatTurn, Model, Prompt, ToolSpec, UndoableChange
-from doorward.agents.personas.prompt import describe_tool
 from doorward.agents.token_budget import (
     IN_PROCESS_MODELS,
     TokenBudget,
@@ -24,6 +23,7 @@ from doorward.agents.token_budget import (
     truncate_turn,
     turn_text,
 )
+from doorward.agents.tool_descriptions import describe_tool, list_areas, tool_text
 from doorward.config.settings import KeeperSettings
 from doorward.core import redact
 from doorward.core.command import Command
@@ -34,7 +34,6 @@ from doorward.shell.stages import workspace_path
 
 _COMMAND_SHARE = 0.4
 """The share of the prompt that the list of commands may take."""
-_MAX_NAMES = 12
 USEFUL_COMMANDS: tuple[str, ...] = tuple(json.loads(files(__package__).joinpath("useful.json").read_text()))
 """Commands that most requests need, the most useful first."""
 
@@ -83,7 +82,7 @@ def build_prompt(brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn])
     else:
         tools = TOOLS
         for one in tools:
-            budget.spend(f"{one.name} {one.description} {json.dumps(one.schema)}")
+            budget.spend(tool_text(one))
         head = f"{_build_instructions(brief)}\n\n{_TOOL_INSTRUCTIONS}\n\n{_list_commands(brief, budget)}"
     budget.spend(head)
     own = fit_transcript(so_far, budget)
@@ -161,12 +160,8 @@ def _list_commands(brief: KeeperContext, budget: TokenBudget) -> str:
         del by_name[name]
     if not by_name:
         return "\n".join(lines)
-    areas: dict[str, list[str]] = {}
-    for command in by_name.values():
-        areas.setdefault(command.category, []).append(command.name)
     lines.append(f"There are {len(by_name)} more, by area:")
-    for area, names in areas.items():
-        line = f"- {area}: {', '.join(names[:_MAX_NAMES])}{' …' if len(names) > _MAX_NAMES else ''}"
+    for line in list_areas(by_name.values()):
         cost = budget.cost(line)
         if cost > left:
             lines.append("- and others; find them with help/search")

@@ -13,10 +13,11 @@ from doorward.agents.answers import fallback_note
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.context import ModelSource
 from doorward.agents.keeper import model_choice, paused_request, suggestion
-from doorward.agents.keeper.loop import KeeperLoop, LoopEnd
+from doorward.agents.keeper.loop import KeeperLoop
 from doorward.agents.keeper.paused_request import PausedRequest
 from doorward.agents.keeper.prompt import KeeperContext
 from doorward.agents.keeper.tool_runner import ToolRunner
+from doorward.agents.loop import LoopEnd
 from doorward.agents.models.model import Model, ModelFailed
 from doorward.commands.agent_services import KeeperAnswer, Suggestion
 from doorward.commands.context import Context
@@ -164,15 +165,11 @@ class _KeeperRequest:
             if left is not None and left[0].folder:
                 own.cwd = left[0].folder
             with ToolRunner(self._ctx, own).watch() as hands:
-                work = KeeperLoop(self._ctx, brief, model, hands, self._time_limit(brief), self._service.debug)
+                find_fallback = None if asked else self._find_fallback
+                seconds, debug = self._time_limit(brief), self._service.debug
+                work = KeeperLoop(self._ctx, brief, model, hands, seconds, find_fallback, debug)
                 waits = await self._run_approved(work, hands, *left) if left is not None else None
                 end = waits or await work.run()
-                other = self._find_fallback(work, asked) if end.ended == "model_failed" and not end.text else None
-                if other is not None:
-                    for note in (fallback_note(model.name, other.name, end.error), *_remote_notices(other)):
-                        self._add_note(note)
-                    work = KeeperLoop(self._ctx, brief, other, hands, self._time_limit(brief), self._service.debug)
-                    end = await work.run()
             return await self._finish(brief, work, end, own.cwd)
 
     async def _run_approved(
@@ -182,35 +179,37 @@ class _KeeperRequest:
         done = await hands.resume(approval, json.loads(approval.params))
         if done.call["status"] != "refused":  # a refused call does not use the approval, so it can be resumed again
             await paused_request.delete(self._ctx, self._session.id, approval.id)
-        work.transcript += left.turns
         if left.part:
             done = msgspec.structs.replace(done, told=done.told + paused_request.PARTIAL_RESULT)
-        return work.record(ParsedCall(name=left.tool, id=left.answers), done)
+        return work.resume(left.turns, ParsedCall(name=left.tool, id=left.answers), done)
 
-    def _find_fallback(self, work: KeeperLoop, asked: str) -> Model | None:
-        """Return the fallback model, if no model was asked for by name and nothing was done yet."""
-        return None if asked or work.calls else self._service.instead_of(work.model)
+    def _find_fallback(self, model: Model, error: str) -> Model | None:
+        """Return the fallback for a model that failed, with notes about it for people."""
+        other = self._service.instead_of(model)
+        if other is not None:
+            for note in (fallback_note(model.name, other.name, error), *_remote_notices(other)):
+                self._add_note(note)
+        return other
 
     async def _finish(self, brief: KeeperContext, work: KeeperLoop, end: LoopEnd, folder: str) -> KeeperAnswer:
         said = end.text
-        if end.waits is not None and end.asked is not None:
-            ticket = end.waits.call.get("ticket", "")
+        error = end.error
+        if work.waiting is not None:
+            call, done = work.waiting
             left = PausedRequest(
                 asked=brief.asked,
                 turns=tuple(work.transcript),
-                answers=end.asked.id,
-                tool=end.asked.name[:64],
+                answers=call.id,
+                tool=call.name[:64],
                 model=work.model.name,
-                part=end.waits.part,
+                part=done.part,
                 folder=folder,
             )
-            approval = await paused_request.save(self._ctx, self._session.id, ticket, left)
+            approval = await paused_request.save(self._ctx, self._session.id, done.call.get("ticket", ""), left)
             said = paused_request.describe_pending(approval, self._session.id)
+            error = "The request is waiting for approval."
         elif not said:
             said = _summarize(work, end)
-        error = end.error
-        if end.waits is not None:
-            error = "The request is waiting for approval."
         self._session.add_talk(brief.asked, said)
         return self._answer(end.ended, said, error, work)
 
@@ -223,7 +222,7 @@ class _KeeperRequest:
             "ended": ended,
             "sessionId": self._session.id,
             "model": work.model.name if work is not None else self._resumed_model,
-            "turns": work.turns if work is not None else 0,
+            "turns": work.rounds if work is not None else 0,
             "notes": self._notes,
         }
         return msgspec.convert(answer, KeeperAnswer)

@@ -16,9 +16,9 @@ import msgspec
 from doorward.agents import tool_results
 from doorward.agents.models.model import ChatTurn, Model, NativeCall, Prompt, ToolSpec, UndoableChange
 from doorward.agents.token_budget import TokenBudget, fit_transcript, token_limits, truncate_turn, turn_text
+from doorward.agents.tool_descriptions import describe_tool, list_areas, tool_text
 from doorward.core import redact
-from doorward.core.classification import Effects
-from doorward.core.command import Command, Example
+from doorward.core.command import Command
 from doorward.core.escape_invisible import escape_invisible
 from doorward.core.names import wire_name
 from doorward.gate.recipes.policy import Policy
@@ -103,32 +103,8 @@ def _tool_cost(command: Command, one: ToolSpec, budget: TokenBudget) -> int:
     if cost is None:
         if len(known) >= _MAX_COSTS:
             known.clear()
-        cost = known[key] = budget.cost(f"{one.name} {one.description} {json.dumps(one.schema)}")
+        cost = known[key] = budget.cost(tool_text(one))
     return cost
-
-
-def describe_tool(command: Command, policy: Policy | None) -> ToolSpec:
-    """Describe a command as a tool."""
-    waits = command.asks_first or (policy is not None and policy.approval_terms(command) is not None)
-    says = (
-        f"{command.description}\n\nIt waits for a person's approval before it runs." if waits else command.description
-    )
-    return ToolSpec(
-        command.wire,
-        says,
-        command.schema,
-        command.name,
-        (*command.facts.examples, *_recipe_examples(command, policy)),
-        reads_only=command.reads_only,
-        destroys=bool(command.facts.effects & Effects.DESTROY),
-        asks=waits,
-    )
-
-
-def _recipe_examples(command: Command, policy: Policy | None) -> tuple[Example, ...]:
-    """Return the example phrases that the room's recipe gives for a command."""
-    phrases = policy.recipe.phrases if policy is not None else ()
-    return tuple(Example(one.says, one.params) for one in phrases if one.command in (command.name, command.wire))
 
 
 def _build_instructions(scene: TurnContext, most: int, rest: Sequence[Command]) -> str:
@@ -168,13 +144,9 @@ def _describe_members(room: Room, own: str) -> str:
 
 
 def _list_remaining(rest: Sequence[Command]) -> str:
-    areas: dict[str, list[str]] = {}
-    for command in rest:
-        areas.setdefault(command.category, []).append(command.name)
-    lines = [f"- {area}: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" for area, names in areas.items()]
     return (
         f"You may call {len(rest)} more commands, too many to show here. Find one with help/search, read its "
-        "parameters with help/describe, then call it by name. By area:\n" + "\n".join(lines)
+        "parameters with help/describe, then call it by name. By area:\n" + "\n".join(list_areas(rest))
     )
 
 

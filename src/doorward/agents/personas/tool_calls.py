@@ -35,7 +35,7 @@ _SHOW_ID_AFTER = 0.3
 _MAX_NAME = 100
 
 
-class CallResult(msgspec.Struct, frozen=True, kw_only=True):
+class CardResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one call, with the text for the model."""
 
     outcome: Outcome
@@ -60,7 +60,7 @@ class ToolCalls:
         self.ended_by = "Doorward stopped before the call finished."
         """The reason shown on the card if a call is interrupted."""
 
-    async def run(self, wanted: ParsedCall, response: str, rounds: int) -> CallResult:
+    async def run(self, wanted: ParsedCall, response: str, rounds: int) -> CardResult:
         """Run a call of the model through the gate."""
         card = self.card(wanted)
         call = OpenCall(
@@ -115,7 +115,7 @@ class ToolCalls:
         message = await saying
         await self._close_interrupted(_CallCard(self._context, message, card), message.id)
 
-    async def resume(self, call: OpenCall, message: Message, approval: Approval, response: str) -> CallResult:
+    async def resume(self, call: OpenCall, message: Message, approval: Approval, response: str) -> CardResult:
         """Run an approved call. Every check runs again, and the approval is used up."""
         card = get_card(message)
         request = Request(
@@ -135,7 +135,7 @@ class ToolCalls:
         )
         return await self._run_request(request, message, again, call)
 
-    async def _run_request(self, request: Request, message: Message, card: Card, call: OpenCall) -> CallResult:
+    async def _run_request(self, request: Request, message: Message, card: Card, call: OpenCall) -> CardResult:
         shown = _CallCard(self._context, message, card)
         try:
             outcome = await self._context.gate.handle(request, shown.on_notice)
@@ -152,9 +152,9 @@ class ToolCalls:
                 log.warning(
                     "the card of the call waiting for approval %s could not be stored: %s", outcome.ticket, error
                 )
-            return CallResult(outcome=outcome, card=message, text=text, waits=waiting)
+            return CardResult(outcome=outcome, card=message, text=text, waits=waiting)
         message = await shown.store(shown.final_card(outcome, approval=request.ticket), persona_calls.close(call.card))
-        return CallResult(outcome=outcome, card=message, text=text)
+        return CardResult(outcome=outcome, card=message, text=text)
 
     async def _close_interrupted(self, shown: _CallCard, card: str) -> None:
         gone = msgspec.structs.replace(

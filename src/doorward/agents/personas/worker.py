@@ -228,7 +228,7 @@ class PersonaWorker:
     async def _run_turn(self, turn: PersonaTurn, message: Message, result: ChatTurn | None = None) -> None:
         self._turn = turn
         try:
-            await turn.run(message, result)
+            await turn.answer(message, result)
         except asyncio.CancelledError:  # the code that stops the turn closes its pending calls
             turn.pending.clear()
             self._unfinished = turn.unfinished

@@ -1,0 +1,225 @@
+"""The agent loop: ask the model, run the calls of its answer, give it the results, until it answers.
+
+Personas and the keeper share it. They differ in their prompt, their calls, and what people see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Literal
+
+import msgspec
+
+from doorward.agents.answers import ModelAnswer, OnText, parse_answer, read_answer, report_unreadable
+from doorward.agents.calls.parsed import ParsedCall
+from doorward.agents.models.model import ChatTurn, LoadableModel, Model, ModelFailed, NoAction, Prompt
+from doorward.commands.agent_services import KeeperOutcome
+from doorward.config.settings import PersonaSettings
+from doorward.core.ids import new_id
+
+
+class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
+    rounds: int
+    """Model requests."""
+    calls: int
+    """Calls of one answer."""
+    tokens: float = float("inf")
+    seconds: float | None = None
+
+
+class LoopEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How the loop ended: one word, the text of the last answer, and the reason if there is no complete answer."""
+
+    ended: KeeperOutcome | Literal["inactive", "cut", "no_answer"]
+    text: str = ""
+    error: str = ""
+    no_action: NoAction | None = None
+
+
+class CallResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of one call, run or not."""
+
+    text: str = ""
+    """The result for the model; empty if it follows after an approval."""
+    end: LoopEnd | None = None
+    """Ends the loop after the calls of this answer."""
+    skip: str = ""
+    """Why the further calls of this answer are not run; empty to run them."""
+
+
+class AgentLoop(ABC):
+    def __init__(self, limits: LoopLimits, answer_limits: PersonaSettings, rounds: int = 0) -> None:
+        """`rounds` is the number of rounds before the loop was resumed."""
+        self.transcript: list[ChatTurn] = []
+        """The answers, calls and results so far. To resume, fill it before `run`."""
+        self.rounds = rounds
+        self.tokens = 0
+        self.unreadable = 0
+        """Number of unreadable calls."""
+        self.limits = limits
+        self.may_wait = True
+        """Whether the loop may still wait for a rate limited model, which it does once."""
+        self._answer_limits = answer_limits
+        self._corrected = False
+
+    @abstractmethod
+    def find_model(self) -> Model | None:
+        """Return the model for the next answer; None ends the loop. Raises `ModelFailed`."""
+
+    @abstractmethod
+    def use_fallback(self, end: LoopEnd) -> bool:
+        """Switch to the fallback model if the loop failed and can start again; return whether it does."""
+
+    @abstractmethod
+    def build_prompt(self, model: Model) -> Prompt:
+        """Build a prompt that ends with the transcript. Runs in a thread."""
+
+    @abstractmethod
+    def start_draft(self, model: Model) -> OnText:
+        """Show that the model begins an answer; return the function that receives its text."""
+
+    @abstractmethod
+    def show_waiting(self, seconds: float | None) -> AbstractContextManager[None]:
+        """Show that the model is rate limited for some seconds or, with None, that it loads."""
+
+    @abstractmethod
+    def correct(self, prose: str) -> str:
+        """Return a correction for an answer without calls, or an empty text to accept it."""
+
+    @abstractmethod
+    async def start_calls(self, prose: str, response: str) -> None:
+        """Show the prose of an answer before its calls run. `response` is the id of the answer."""
+
+    @abstractmethod
+    def find_quotations(self, calls: Sequence[ParsedCall], shown: Prompt, results: Sequence[str]) -> list[str]:
+        """Return for each call the reason not to run it, if it quotes others or the output of a command.
+
+        `shown` is the prompt without the transcript, `results` are the results in the transcript. Runs in a thread.
+        """
+
+    @abstractmethod
+    def check_call(self, call: ParsedCall) -> CallResult | None:
+        """Return a result if a call must not run, otherwise None."""
+
+    @abstractmethod
+    async def run_call(self, call: ParsedCall) -> CallResult: ...
+
+    @abstractmethod
+    def describe_skipped(self, count: int, reason: str) -> tuple[str, str]:
+        """Return the results of skipped calls: of the first, and of each further one.
+
+        Without a reason, the answer holds more calls than the limit.
+        """
+
+    async def run(self) -> LoopEnd:
+        """Run until there is an answer or a limit is reached. A fallback model starts from the beginning."""
+        while self.use_fallback(end := await self._run_in_time()):
+            self.transcript.clear()
+            self.rounds = self.tokens = self.unreadable = 0
+            self._corrected = False
+        return end
+
+    async def _run_in_time(self) -> LoopEnd:
+        try:
+            async with asyncio.timeout(self.limits.seconds) as limit:
+                return await self._run_rounds()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return LoopEnd(ended="time_limit")
+        except ModelFailed as failure:
+            return LoopEnd(ended="no_answer", error=failure.message)
+
+    async def _run_rounds(self) -> LoopEnd:
+        end = None
+        while end is None:
+            if self.rounds >= self.limits.rounds:
+                return LoopEnd(ended="turn_limit")
+            if self.tokens >= self.limits.tokens:
+                return LoopEnd(ended="token_limit")
+            model = self.find_model()
+            if model is None:
+                return LoopEnd(ended="inactive")
+            self.rounds += 1
+            end = await self._run_round(model)
+        return end
+
+    async def _run_round(self, model: Model) -> LoopEnd | None:
+        """Get one answer and run its calls; return an end if the loop is over."""
+        on_text = self.start_draft(model)
+        if isinstance(model, LoadableModel) and not model.loaded:
+            with self.show_waiting(None):
+                await model.load()
+        prompt = await asyncio.to_thread(self.build_prompt, model)
+        answer = await self.ask(model, prompt, on_text)
+        if answer.cut:
+            return LoopEnd(ended="cut", text=answer.text, error=answer.cut)
+        parsed, unreadable = await parse_answer(answer)
+        if not parsed.calls and not unreadable:
+            return self._accept_or_correct(answer, parsed.prose)
+        await self.start_calls(parsed.prose, new_id())
+        quotations = [""] * len(parsed.calls) if answer.asked else await self._quotations_in(parsed.calls, prompt)
+        self.transcript.append(ChatTurn(role="assistant", text=answer.text, calls=answer.asked))
+        end = await self._run_calls(parsed.calls, quotations)
+        self.transcript += report_unreadable(unreadable)
+        self.unreadable += len(unreadable)
+        return end
+
+    async def ask(self, model: Model, prompt: Prompt, on_text: OnText) -> ModelAnswer:
+        """Ask the model. If it is rate limited, wait and ask again, once per loop."""
+        try:
+            return await read_answer(model, prompt, self._answer_limits, on_text)
+        except ModelFailed as failure:
+            wait, longest = failure.retry_after, self._answer_limits.wait_seconds
+            if failure.fault != "rate_limited" or wait is None or wait > longest or not self.may_wait:
+                raise
+            self.may_wait = False
+        with self.show_waiting(wait):
+            await asyncio.sleep(wait)
+        return await read_answer(model, prompt, self._answer_limits, on_text)
+
+    def _accept_or_correct(self, answer: ModelAnswer, prose: str) -> LoopEnd | None:
+        """End with an answer without calls, unless it needs a correction. A model is corrected once."""
+        correction = "" if self._corrected else self.correct(prose)
+        if not correction:
+            return LoopEnd(ended="answered", text=prose, no_action=answer.lost)
+        self._corrected = True
+        if answer.text:
+            self.transcript.append(ChatTurn(role="assistant", text=answer.text))
+        self.transcript.append(ChatTurn(role="result", text=correction))
+        return None
+
+    async def _quotations_in(self, calls: Sequence[ParsedCall], prompt: Prompt) -> list[str]:
+        before = prompt.turns[: len(prompt.turns) - len(self.transcript)]
+        results = [turn.text for turn in self.transcript if turn.role == "result"]
+        shown = msgspec.structs.replace(prompt, turns=before)
+        return await asyncio.to_thread(self.find_quotations, calls, shown, results)
+
+    async def _run_calls(self, calls: Sequence[ParsedCall], quotations: Sequence[str]) -> LoopEnd | None:
+        """Run the calls of one answer in order and record each result."""
+        end = None
+        for number, (call, quotation) in enumerate(zip(calls, quotations, strict=True)):
+            if number >= self.limits.calls:
+                self._skip_calls(calls[number:], "")
+                break
+            result = CallResult(text=quotation) if quotation else self.check_call(call) or await self.run_call(call)
+            self.add_result(call, result.text)
+            end = end or result.end
+            if result.skip:
+                self._skip_calls(calls[number + 1 :], result.skip)
+                break
+        return end
+
+    def _skip_calls(self, calls: Sequence[ParsedCall], reason: str) -> None:
+        """Record that calls were not run. Each native call needs a result; for calls in the text, one is enough."""
+        texts = self.describe_skipped(len(calls), reason)
+        for number, call in enumerate(calls if calls and calls[0].id else calls[:1]):
+            self.add_result(call, texts[number > 0])
+
+    def add_result(self, call: ParsedCall, text: str) -> None:
+        """Add the result of a call to the transcript, if there is one yet."""
+        if text:
+            self.transcript.append(ChatTurn(role="result", text=text, answers=call.id, tool=call.name[:64]))
