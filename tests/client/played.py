@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from doorward.client import Client, Outcome
 from doorward.client.effects import Emit, EventChannel, NextEvent, NoResponse, Pause, Reply, Send, WithLock
-from doorward.client.sse import SseEvent
 from doorward.core.errors import DoorwardError
+from doorward.core.wire.sse import SseEvent
 
 DONE = {"status": "done", "code": "ok", "call": "1m7gxw9dfxgnxm42", "command": "shell/ls", "result": {"a": 1}}
 REFUSED = NoResponse("Connection refused", sent=False)

@@ -10,8 +10,7 @@ import pytest
 from played import DONE, DROPPED, REFUSED, SLOW, Played, problem, reply, run
 
 from doorward.client import Client, Parked
-from doorward.client.effects import EventChannel, NoResponse, Reply
-from doorward.client.sse import HEARTBEAT, MAX_EVENT_BYTES, EventTooLarge, SseEvent, SseParser
+from doorward.client.effects import MAX_EVENT_BYTES, EventChannel, NoResponse, Reply
 from doorward.core.errors import (
     BadParams,
     Conflict,
@@ -23,6 +22,7 @@ from doorward.core.errors import (
     TooFast,
     Unreachable,
 )
+from doorward.core.wire.sse import HEARTBEAT, EventTooLarge, SseEvent, SseParser
 from json_texts import FORBIDDEN
 
 
@@ -215,15 +215,15 @@ class TestLogin:
 
 
 class TestEvents:
-    READY = SseEvent("ready", '{"next": "e-1", "missed": false}', "e-1")
-    SAID = SseEvent("chat:message-received", '{"id": "e-2", "at": "now", "data": {"room": "general"}}', "e-2")
+    READY = SseEvent("ready", b'{"next": "e-1", "missed": false}', "e-1")
+    SAID = SseEvent("chat:message-received", b'{"id": "e-2", "at": "now", "data": {"room": "general"}}', "e-2")
 
     def test_a_dropped_connection_is_opened_again_where_it_was(self, client: Client) -> None:
         played = Played(
             Client.events.flow(client, only="chat"),
             *(EventChannel(), self.READY, HEARTBEAT, self.SAID, DROPPED),
             *(EventChannel(), self.READY, None),
-            *(EventChannel(), SseEvent("end", "{}"), problem(401, "not_authenticated")),
+            *(EventChannel(), SseEvent("end", b"{}"), problem(401, "not_authenticated")),
         )
         assert [one.name for one in played.emitted] == ["ready", "chat:message-received", "ready"]
         assert played.emitted[1].data == {"room": "general"}
@@ -253,7 +253,7 @@ class TestEvents:
         assert isinstance(played.error, Unreachable)
 
     def test_a_stream_that_breaks_says_why(self, client: Client) -> None:
-        broken = SseEvent("error", '{"type": "error", "code": "too_fast", "detail": "Too fast.", "hint": ""}')
+        broken = SseEvent("error", b'{"type": "error", "code": "too_fast", "detail": "Too fast.", "hint": ""}')
         assert isinstance(Played(Client.events.flow(client), EventChannel(), broken).error, TooFast)
         lost = Played(Client.stream.flow(client, "shell/ls"), EventChannel(), None)
         assert isinstance(lost.error, Unreachable)
@@ -274,16 +274,16 @@ class TestEvents:
     ],
 )
 def test_events_are_read_in_whatever_pieces_they_come(pieces: list[bytes]) -> None:
-    reader = SseParser()
+    reader = SseParser(MAX_EVENT_BYTES)
     found = [event for piece in pieces for event in reader.feed(piece)]
-    assert found == [SseEvent("a", "{}", "1"), HEARTBEAT, SseEvent("b", "x\ny", "1")]
+    assert found == [SseEvent("a", b"{}", "1"), HEARTBEAT, SseEvent("b", b"x\ny", "1")]
 
 
 def test_an_event_without_an_end_is_not_kept_for_ever() -> None:
-    reader = SseParser()
-    assert reader.feed(b"data: " + b"x" * (MAX_EVENT_BYTES - 10)) == []
+    reader = SseParser(MAX_EVENT_BYTES)
+    assert list(reader.feed(b"data: " + b"x" * (MAX_EVENT_BYTES - 10))) == []
     with pytest.raises(EventTooLarge):
-        reader.feed(b"x" * 10)
+        list(reader.feed(b"x" * 10))
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,18 @@ from played import DONE, DROPPED, REFUSED, SLOW, Clock, Later, Played, problem, 
 
 from doorward.client import Client, Parked, Started, approval_wait, session
 from doorward.client.effects import EventChannel
-from doorward.client.sse import HEARTBEAT, SseEvent
 from doorward.core.errors import Looping, NotApproved, NotAuthenticated, NotPermitted, TooFast, Unreachable
+from doorward.core.wire.sse import HEARTBEAT, SseEvent
 from doorward.doors.rest import sse
 
 TICKET = "1m7gxw9dfxgnxm43"
-READY = SseEvent("ready", '{"next": "e-1", "missed": true}', "e-1")
+READY = SseEvent("ready", b'{"next": "e-1", "missed": true}', "e-1")
 OPENED = (EventChannel(), READY)
 RUN, EVENTS = "/api/run", "/api/events"
 
 
 def decided(state: str, ticket: str = TICKET) -> SseEvent:
-    return SseEvent("approval:decided", json.dumps({"data": {"approval": ticket, "state": state}}), "e-2")
+    return SseEvent("approval:decided", json.dumps({"data": {"approval": ticket, "state": state}}).encode(), "e-2")
 
 
 def parked(seconds: float = 300.0) -> Any:
@@ -192,12 +192,12 @@ class TestLimits:
 
 
 class TestStreams:
-    STARTED = SseEvent("started", '{"type": "started", "execution": "x1", "command": "shell/ls"}')
-    ENDED = SseEvent("outcome", json.dumps({"outcome": DONE}))
+    STARTED = SseEvent("started", b'{"type": "started", "execution": "x1", "command": "shell/ls"}')
+    ENDED = SseEvent("outcome", json.dumps({"outcome": DONE}).encode())
 
     def refused(self, seconds: float, code: str = "too_fast") -> SseEvent:
         said = {"status": "refused", "code": code, "message": "Too fast.", "retry": "later", "retryAfter": seconds}
-        return SseEvent("outcome", json.dumps({"outcome": said}))
+        return SseEvent("outcome", json.dumps({"outcome": said}).encode())
 
     def test_a_short_limit_is_waited_for_as_by_a_call(self, client: Client) -> None:
         answers = (EventChannel(), self.refused(3), EventChannel(), HEARTBEAT, self.STARTED, self.ENDED)

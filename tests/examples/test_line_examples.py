@@ -99,7 +99,7 @@ async def test_the_client_shows_every_operation(place):
     assert "which gives: ./notes.txt" in out
     assert "ls: bad_params:" in out
     assert "sudo: unknown_command:" in out
-    assert "bash: approval_needed: bash waits for a person's approval." in out
+    assert "bash: approval_needed: bash is waiting for approval." in out
 
 
 async def test_the_agent_answers_questions_by_choosing_tools(place, examples):

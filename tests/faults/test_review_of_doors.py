@@ -198,15 +198,15 @@ async def _with_password(house: Any) -> Any:
 async def test_a_login_with_the_old_password_does_not_outlive_the_change_it_meets(house: Any) -> None:
     accounts, owner = await _with_password(house)
     checked, go_on = asyncio.Event(), asyncio.Event()
-    fits = accounts._passwords.fits
+    verify = accounts._passwords.verify
 
     async def slowly(password: str, hash: str | None) -> bool:
-        answer = await fits(password, hash)
+        answer = await verify(password, hash)
         checked.set()
         await go_on.wait()
         return bool(answer)
 
-    accounts._passwords.fits = slowly
+    accounts._passwords.verify = slowly
     attempt = AccountAttempt("auth/login", "rest", "10.0.0.1", "local", "owner")
     login = asyncio.create_task(accounts.login(attempt, OLD))
     await checked.wait()

@@ -216,7 +216,7 @@ async def test_a_removed_server_is_listed_no_more_and_its_calls_stay_on_record(h
     await house.run("mcp/time/now", by="")
     await house.file(FILES)
     await house.upstreams.get("files").up()
-    await house.house.services.upstreams._pins.saved()
+    await house.house.services.upstreams._pins.flush()
     assert [one["id"] for one in (await house.driver.owner("data/list", collection="servers")).result["items"]] == [
         "files"
     ]

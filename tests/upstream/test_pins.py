@@ -227,7 +227,7 @@ async def test_the_first_that_was_seen_of_a_tool_holds_although_the_ledger_was_a
         await house.lists("time", tool("now", description=f"It is {number}."), tool(f"tool-{number}"))
     with pytest.raises(LedgerUnavailable):
         await house.upstreams.approve("time", [one for one in house.upstreams.of("time") if one.changed])
-    assert len(pins._unsaved.statements(0.0)) <= 4
+    assert len(pins._pending_writes.statements(0.0)) <= 4
     monkeypatch.setattr(store, "write", write)
     await house.upstreams.stop()
     async with opened() as driver:

@@ -18,13 +18,13 @@ from doorward.core.classification import Tier
 from doorward.core.clock import Clock
 from doorward.core.errors import LedgerUnavailable, Unreachable
 from doorward.core.wire.meta import CAPABILITIES, CLIENT, VERSION
+from doorward.core.wire.sse import EventTooLarge, SseParser
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.line.door import open_line_door as door_opened
 from doorward.sandbox import bubblewrap, view, zygote
 from doorward.sandbox.program import SandboxProfile
 from doorward.upstream.authorization import FixedToken, LoginRequired
 from doorward.upstream.config import ServerAuth, ServerConfig
-from doorward.upstream.framing import EventStreamParser, LineTooLong
 from doorward.upstream.http_client import HttpClient
 from doorward.upstream.http_endpoint import ServerEndpoint
 from doorward.upstream.oauth.authorizer import OAuthAuthorizer, OAuthContext
@@ -132,9 +132,9 @@ def test_a_difference_behind_the_part_that_is_shown_is_told_of_even_beside_anoth
 
 
 def test_a_stream_of_empty_lines_of_data_comes_to_an_end():
-    events = EventStreamParser(10_000)
-    with pytest.raises(LineTooLong):
-        events.feed(b"data:\n" * 1_000_000)
+    events = SseParser(10_000)
+    with pytest.raises(EventTooLarge):
+        list(events.feed(b"data:\n" * 1_000_000))
 
 
 async def test_what_a_server_was_given_as_a_secret_is_kept_from_models_when_it_repeats_it(house, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doorward.upstream.framing import LineFramer, LineTooLong
+from doorward.core.wire.lines import LineFramer, LineTooLong
 
 
 @given(st.lists(st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"")), max_size=8), st.data())

@@ -361,5 +361,5 @@ async def test_a_tool_of_a_server_that_is_not_there_yet_is_not_called_unknown_at
             "The command 'mcp/time/now' is not available now. The server time is still starting.",
         )
         assert early.retry_after
-    await house.upstreams.look_for("mcp/time/now")
+    await house.upstreams.discover_for("mcp/time/now")
     assert (await house.run("mcp/time/now", by="")).status == "done"

@@ -13,10 +13,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-import httptools
 import msgspec
 
-from doorward.cli.local_client import connect, error_from_response, read_body_lines
+from doorward.cli.local_client import connect, error_from_response
+from doorward.client import owner_socket
+from doorward.client.effects import NoResponse, Send
+from doorward.client.owner_socket import OwnerResponse
 from doorward.config.home import Home, HomeLock
 from doorward.core.errors import DoorwardError, Unreachable
 from doorward.core.model import Outcome
@@ -86,49 +88,30 @@ class ChatTransport:
 
     async def follow_room(self, room: str, since: str) -> AsyncIterator[RoomEvent]:
         """Yield the room's events after the cursor `since`, until the connection ends."""
-        path = f"/api/console/stream?room={quote(room, safe='')}&since={quote(since, safe='')}"
-        head = f"GET {path} HTTP/1.1\r\nHost: doorward\r\nAccept: text/event-stream\r\n\r\n"
-        name = id = data = ""
-        async with contextlib.aclosing(self._request_lines(head.encode())) as answered:
-            async for line in answered:
-                field, _, value = line.decode("utf-8", "replace").partition(": ")
-                if field == "event":
-                    name = value
-                elif field == "id":
-                    id = value
-                elif field == "data":
-                    data = value
-                elif field.startswith("{"):  # an error body instead of an event stream
-                    raise _error_from_body(msgspec.json.decode(line))
-                elif not field and data:
-                    yield RoomEvent(name, msgspec.json.decode(data), id)
-                    name = id = data = ""
+        send = Send(method="GET", path="/api/console/stream", query={"room": room, "since": since}, listen=True)
+        async with self._open_response(send) as response:
+            if not response.is_event_stream:
+                raise _error_from_body(msgspec.json.decode((await response.read()).body))
+            async for event in response.events():
+                if event.data:
+                    yield RoomEvent(event.name, msgspec.json.decode(event.data), event.id)
 
     async def _post(self, path: str, body: bytes) -> Any:
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: doorward\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        )
-        try:
-            whole = b"\n".join([line async for line in self._request_lines(head.encode() + body)])
+        async with self._open_response(Send(method="POST", path=path, body=body)) as response:
+            whole = (await response.read()).body
             answer = msgspec.json.decode(whole) if whole else {}
-        except msgspec.DecodeError as error:
-            raise no_answer_error(error) from error
         if "error" in answer:
             raise error_from_response(answer["error"])
         return answer
 
-    async def _request_lines(self, asked: bytes) -> AsyncGenerator[bytes, None]:
-        """Send one request on its own connection, and yield the lines of the response body."""
-        reader, writer = await asyncio.open_unix_connection(sock=await self.open_connection())
+    @contextlib.asynccontextmanager
+    async def _open_response(self, send: Send) -> AsyncGenerator[OwnerResponse, None]:
+        """Send one request on its own connection. A response that cannot be read or decoded raises Unreachable."""
         try:
-            writer.write(asked)
-            async for line in read_body_lines(reader):
-                yield line
-        except (OSError, httptools.HttpParserError) as error:
-            raise no_answer_error(error) from error
-        finally:
-            writer.close()
+            async with owner_socket.open_response(await self.open_connection(), send) as response:
+                yield response
+        except (NoResponse, msgspec.MsgspecError) as error:
+            raise _no_answer_error(error) from error
 
 
 def _error_from_body(answer: dict[str, Any]) -> DoorwardError:
@@ -139,6 +122,6 @@ def _error_from_body(answer: dict[str, Any]) -> DoorwardError:
     )
 
 
-def no_answer_error(error: Exception) -> Unreachable:
+def _no_answer_error(error: Exception) -> Unreachable:
     """Return the error for a server that gave no usable answer."""
     return Unreachable(f"Doorward did not answer: {error}.", hint="To see whether it ran: doorward audit tail")

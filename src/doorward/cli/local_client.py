@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import http.client
 import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import click
-import httptools
 import msgspec
 
 from doorward.cli import report
 from doorward.cli.live_view import LiveView
 from doorward.cli.mcp_sidecar import mcp_sidecar
+from doorward.client import owner_socket
+from doorward.client.effects import NoResponse, Send
 from doorward.config.home import Home, HomeLock, short_path
 from doorward.config.settings import find_home_folder
 from doorward.core.errors import BadParams, DoorwardError, Unreachable, concrete_errors
@@ -99,54 +99,22 @@ async def stream_run(sock: socket.socket, body: bytes, live: LiveView, cancel: C
     cancels it.
     """
     work = asyncio.current_task()
-    reader, writer = await asyncio.open_unix_connection(sock=sock)
 
     async def stop() -> None:
         if not await asyncio.to_thread(cancel, live.execution) and work is not None:
             work.cancel()
 
-    head = f"POST /api/run HTTP/1.1\r\nHost: doorward\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-    try:
-        async with handle_interrupts(live, stop):
-            writer.write(head.encode() + body)
-            async for line in read_body_lines(reader):
-                said = msgspec.json.decode(line)
-                if said.get("type") not in _NOTICE_TYPES:
-                    return dict(said)
-                live.handle_notice(_decode_notice(line))
-            raise Unreachable(
-                "The running server closed the connection before the outcome.",
-                hint="To see whether it ran: doorward audit tail",
-            )
-    finally:
-        writer.close()
-
-
-async def read_body_lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield the lines of an HTTP response body as they arrive. The last one may lack its newline."""
-    body = _BodyCollector()
-    parser = httptools.HttpResponseParser(body)
-    while data := await reader.read(65_536):
-        parser.feed_data(data)
-        for line in body.lines():
-            yield line
-    if body.rest:
-        yield bytes(body.rest)
-
-
-class _BodyCollector:
-    """Collects the body from an HTTP response parser."""
-
-    def __init__(self) -> None:
-        self.rest = bytearray()
-
-    def on_body(self, data: bytes) -> None:
-        self.rest += data
-
-    def lines(self) -> Iterator[bytes]:
-        while (end := self.rest.find(b"\n")) >= 0:
-            line, self.rest = bytes(self.rest[:end]), self.rest[end + 1 :]
-            yield line
+    send = Send(method="POST", path="/api/run", body=body)
+    async with handle_interrupts(live, stop), owner_socket.open_response(sock, send) as response:
+        async for line in response.lines():
+            said = msgspec.json.decode(line)
+            if said.get("type") not in _NOTICE_TYPES:
+                return dict(said)
+            live.handle_notice(_decode_notice(line))
+        raise Unreachable(
+            "The running server closed the connection before the outcome.",
+            hint="To see whether it ran: doorward audit tail",
+        )
 
 
 _PATIENCE = 10.0
@@ -207,15 +175,11 @@ def connect(home: Home) -> socket.socket | None:
 
 
 def _post(sock: socket.socket, what: str, ask: TerminalRequest) -> Any:
-    connection = http.client.HTTPConnection("doorward")
-    connection.sock = sock
+    send = Send(method="POST", path=f"/api/{what}", body=_encode_request(ask))
     try:
-        connection.request("POST", f"/api/{what}", _encode_request(ask), {"Content-Type": "application/json"})
-        answer = msgspec.json.decode(connection.getresponse().read())
-    except (OSError, http.client.HTTPException, msgspec.DecodeError) as error:
+        answer = msgspec.json.decode(asyncio.run(owner_socket.request(sock, send)).body)
+    except (NoResponse, msgspec.DecodeError) as error:
         raise _no_answer_error(error) from error
-    finally:
-        connection.close()
     if "error" in answer:
         raise error_from_response(answer["error"])
     return answer
@@ -225,7 +189,7 @@ def _follow_over_socket(sock: socket.socket, ask: TerminalRequest, live: LiveVie
     body = _encode_request(msgspec.structs.replace(ask, stream=True))
     try:
         last = asyncio.run(stream_run(sock, body, live, lambda execution: _cancel(ask, execution)))
-    except (OSError, msgspec.DecodeError, httptools.HttpParserError) as error:
+    except (NoResponse, msgspec.DecodeError) as error:
         raise _no_answer_error(error) from error
     if "error" in last:
         raise error_from_response(last["error"])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
-from doorward.cli.chat_transport import ChatTransport, no_answer_error
+from doorward.cli.chat_transport import ChatTransport
 from doorward.cli.local_client import error_from_response
+from doorward.client.effects import Send
 from doorward.config.home import Home
 from doorward.core.errors import DoorwardError, Unreachable
 from doorward.core.model import Outcome
@@ -51,21 +50,14 @@ class ShellTransport(ChatTransport):
 
     async def _stream(self, ask: TerminalRequest, watch: Watcher) -> Outcome:
         body = msgspec.json.encode(ask)
-        head = (
-            f"POST /api/run HTTP/1.1\r\nHost: doorward\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-        )
-        try:
-            async with contextlib.aclosing(self._request_lines(head.encode() + body)) as answered:
-                async for line in answered:
-                    said = msgspec.json.decode(line)
-                    if said.get("type") == "outcome":
-                        return msgspec.convert(said["outcome"], Outcome)
-                    if "error" in said:
-                        raise error_from_response(said["error"])
-                    watch(_decode_notice(line))
-        except msgspec.MsgspecError as error:
-            raise no_answer_error(error) from error
+        async with self._open_response(Send(method="POST", path="/api/run", body=body)) as response:
+            async for line in response.lines():
+                said = msgspec.json.decode(line)
+                if said.get("type") == "outcome":
+                    return msgspec.convert(said["outcome"], Outcome)
+                if "error" in said:
+                    raise error_from_response(said["error"])
+                watch(_decode_notice(line))
         raise Unreachable(
             "Doorward closed the connection before the outcome.", hint="To see whether it ran: doorward audit tail"
         )
@@ -79,9 +71,9 @@ class ShellTransport(ChatTransport):
 
     async def fetch_words(self) -> list[ShellWord]:
         """Return the words that a line can start with; empty when they cannot be loaded."""
-        head = f"GET {SHELL_WORDS_PATH}?room={quote(self.room, safe='')} HTTP/1.1\r\nHost: doorward\r\nConnection: close\r\n\r\n"
+        send = Send(method="GET", path=SHELL_WORDS_PATH, query={"room": self.room})
         try:
-            whole = b"\n".join([line async for line in self._request_lines(head.encode())])
-            return msgspec.json.decode(whole, type=list[ShellWord])
-        except (DoorwardError, msgspec.MsgspecError):
+            async with self._open_response(send) as response:
+                return msgspec.json.decode((await response.read()).body, type=list[ShellWord])
+        except DoorwardError:
             return []

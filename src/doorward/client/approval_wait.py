@@ -13,8 +13,8 @@ from doorward.client import responses
 from doorward.client.effects import CloseChannel, EventChannel, Flow, NextEvent, NoResponse, Pause, Send
 from doorward.client.outcome import Outcome, attach_ticket
 from doorward.client.session import STREAM_TIMEOUT, ClientSession, build_request
-from doorward.client.sse import SseEvent
 from doorward.core.errors import DoorwardError, NotAuthenticated, OutOfEnergy, TooFast, Unreachable
+from doorward.core.wire.sse import SseEvent
 
 _FIRST_RECONNECT_PAUSE = 0.2
 _EVENTS, _RUN = "/api/events", "/api/run"

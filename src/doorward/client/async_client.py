@@ -12,6 +12,7 @@ import httpx2
 
 from doorward.client.descriptors import AsyncStream, AwaitableClient
 from doorward.client.effects import (
+    MAX_EVENT_BYTES,
     CloseChannel,
     Effect,
     Emit,
@@ -25,10 +26,11 @@ from doorward.client.effects import (
     Reply,
     Send,
     WithLock,
+    is_event_stream,
 )
 from doorward.client.operations import Operations
-from doorward.client.sse import SseEvent, SseParser
-from doorward.client.transport import build_http_request, http_options, is_event_stream, map_http_errors, to_reply
+from doorward.client.transport import build_http_request, http_options, map_http_errors, to_reply
+from doorward.core.wire.sse import SseEvent, SseParser
 
 T = TypeVar("T")
 
@@ -115,7 +117,7 @@ class AsyncClient(Operations, AwaitableClient):
             response = await self._http.send(build_http_request(self._http, self._url, send), stream=True)
         with map_http_errors():
             try:
-                if send.listen and is_event_stream(response):
+                if send.listen and is_event_stream(response.status_code, response.headers):
                     return await channels.enter_async_context(contextlib.aclosing(_AsyncChannel(response)))
                 await response.aread()
             except BaseException:
@@ -128,7 +130,7 @@ class _AsyncChannel(EventChannel):
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
         self._pieces = response.aiter_bytes()
-        self._reader = SseParser()
+        self._reader = SseParser(MAX_EVENT_BYTES)
         self._events: deque[SseEvent] = deque()
 
     async def next(self) -> SseEvent | None:

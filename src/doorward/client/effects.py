@@ -11,7 +11,12 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from doorward.core.wire.sse import EVENT_STREAM
+
 T = TypeVar("T")
+
+MAX_EVENT_BYTES = 32 * 1024 * 1024
+"""Maximum bytes of one server-sent event."""
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +30,20 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     """Seconds to wait for the response; None uses the client's timeout."""
     listen: bool = False
+
+    def http_headers(self) -> dict[str, str]:
+        """Return the headers to send, with those that follow from the other fields."""
+        accept = f"{EVENT_STREAM}, application/json;q=0.5" if self.listen else "application/json"
+        content = {} if self.body is None else {"Content-Type": "application/json"}
+        return {"Accept": accept, **self.headers, **content}
+
+    def http_query(self) -> dict[str, str]:
+        """Return the query as text, without absent values."""
+        return {
+            key: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in self.query.items()
+            if value is not None
+        }
 
     def __repr__(self) -> str:
         """Without the token and the body, because reprs end up in logs."""
@@ -71,6 +90,10 @@ class Reply(msgspec.Struct, frozen=True):
     headers: Mapping[str, str]
     """Names are in lower case."""
     body: bytes
+
+
+def is_event_stream(status: int, headers: Mapping[str, str]) -> bool:
+    return status == 200 and headers.get("content-type", "").startswith(EVENT_STREAM)
 
 
 class EventChannel:

@@ -12,7 +12,7 @@ from doorward.client.effects import Emit, EmittingFlow, Flow
 from doorward.client.encoding import Page, quote_part
 from doorward.client.outcome import ServerEvent
 from doorward.client.session import ClientSession
-from doorward.client.sse import HEARTBEAT
+from doorward.core.wire.sse import HEARTBEAT
 
 OutputStream = Literal["result", "output", "stdout", "stderr"]
 

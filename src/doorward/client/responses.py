@@ -8,9 +8,9 @@ import msgspec
 
 from doorward.client.effects import EventChannel, Reply
 from doorward.client.outcome import Notice, Outcome, Parked, ServerEvent, error_from_code
-from doorward.client.sse import SseEvent
 from doorward.core import strictjson
 from doorward.core.errors import DoorwardError, Failed, Unreachable, concrete_errors
+from doorward.core.wire.sse import SseEvent
 
 T = TypeVar("T")
 _MAX_BYTES = 64 * 1024 * 1024

@@ -14,8 +14,8 @@ from doorward.client import responses
 from doorward.client.address import ServerAddress, missing_token_error, resolve_address, resolve_room, resolve_token
 from doorward.client.effects import EventChannel, Flow, NextEvent, NoResponse, Pause, Reply, Send, WithLock
 from doorward.client.encoding import encode_body, require_text
-from doorward.client.sse import HEARTBEAT, SseEvent
 from doorward.core.errors import BadParams, Conflict, NotAuthenticated, Unreachable
+from doorward.core.wire.sse import HEARTBEAT, SseEvent
 
 _MAX_RETRY_AFTER = 10.0
 """Longest `retry_after` in seconds that is waited for; a longer one is raised as an error."""

@@ -13,6 +13,7 @@ import httpx2
 
 from doorward.client.descriptors import BlockingClient, Stream
 from doorward.client.effects import (
+    MAX_EVENT_BYTES,
     CloseChannel,
     Effect,
     Emit,
@@ -26,10 +27,11 @@ from doorward.client.effects import (
     Reply,
     Send,
     WithLock,
+    is_event_stream,
 )
 from doorward.client.operations import Operations
-from doorward.client.sse import SseEvent, SseParser
-from doorward.client.transport import build_http_request, http_options, is_event_stream, map_http_errors, to_reply
+from doorward.client.transport import build_http_request, http_options, map_http_errors, to_reply
+from doorward.core.wire.sse import SseEvent, SseParser
 
 T = TypeVar("T")
 
@@ -114,7 +116,7 @@ class Client(Operations, BlockingClient):
             response = self._http.send(build_http_request(self._http, self._url, send), stream=True)
         with map_http_errors():
             try:
-                if send.listen and is_event_stream(response):
+                if send.listen and is_event_stream(response.status_code, response.headers):
                     return channels.enter_context(contextlib.closing(_SyncChannel(response)))
                 response.read()
             except BaseException:
@@ -127,7 +129,7 @@ class _SyncChannel(EventChannel):
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
         self._pieces = response.iter_bytes()
-        self._reader = SseParser()
+        self._reader = SseParser(MAX_EVENT_BYTES)
         self._events: deque[SseEvent] = deque()
 
     def next(self) -> SseEvent | None:

@@ -12,9 +12,8 @@ import httpx2
 from doorward import __version__
 from doorward.client.address import ServerAddress
 from doorward.client.effects import NoResponse, Reply, Send
-from doorward.client.sse import EventTooLarge
+from doorward.core.wire.sse import EventTooLarge
 
-_EVENTS = "text/event-stream"
 _CONNECT_TIMEOUT = 5.0
 
 
@@ -34,24 +33,17 @@ def http_options(address: ServerAddress, timeout: float) -> dict[str, Any]:
 
 
 def build_http_request(http: httpx2.Client | httpx2.AsyncClient, address: ServerAddress, send: Send) -> httpx2.Request:
-    headers = {"Accept": f"{_EVENTS}, application/json;q=0.5" if send.listen else "application/json", **send.headers}
-    if send.body is not None:
-        headers["Content-Type"] = "application/json"
     more: dict[str, Any] = {}
     if send.timeout is not None:
         more["timeout"] = httpx2.Timeout(send.timeout, connect=_CONNECT_TIMEOUT)
     return http.build_request(
         send.method,
         address.url + send.path,
-        params={key: _format_query_value(value) for key, value in send.query.items() if value is not None} or None,
-        headers=headers,
+        params=send.http_query() or None,
+        headers=send.http_headers(),
         content=send.body,
         **more,
     )
-
-
-def is_event_stream(response: httpx2.Response) -> bool:
-    return response.status_code == 200 and response.headers.get("content-type", "").startswith(_EVENTS)
 
 
 def to_reply(response: httpx2.Response) -> Reply:
@@ -78,7 +70,3 @@ def map_http_errors(*, begun: bool = True) -> Iterator[None]:
 def _format_reason(error: Exception) -> str:
     """Return the library's message without its full stop, for use inside a sentence."""
     return str(error).strip().rstrip(".") or type(error).__name__
-
-
-def _format_query_value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

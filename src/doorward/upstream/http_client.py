@@ -11,7 +11,8 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from doorward import __version__
 from doorward.core.errors import Unreachable
-from doorward.upstream.http_link import HttpLink, ResponseHead, open_link
+from doorward.core.wire.http1 import ResponseHead
+from doorward.upstream.http_link import HttpLink, open_link
 from doorward.upstream.outbound import OutboundPolicy
 
 _MAX_REDIRECTS = 3

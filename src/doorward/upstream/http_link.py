@@ -9,30 +9,18 @@ import select
 import ssl
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, cast
-
-import httptools
-import msgspec
+from typing import cast
 
 from doorward.core.errors import Unreachable
+from doorward.core.wire.http1 import BadResponse, InvalidHeader, ResponseHead, ResponseParser, encode_request
 
 CONNECT_TIMEOUT = 10.0
-_LARGEST_HEAD = 64 * 1024
 _MAX_BUFFERED = 256 * 1024
 """Bytes of a body that are buffered before reading pauses."""
 _IDLE = 4.0
 """Seconds that an idle connection is kept; servers commonly keep theirs for five."""
 _LONGEST_IDLE = 60.0
 _LIFETIME = re.compile(r"timeout=(\d{1,6})")
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"[\x20-\x7e\x80-\xff\t]*")
-
-
-class ResponseHead(msgspec.Struct, frozen=True):
-    """Status and headers of a response. Header names are lower case; values of repeated headers are joined."""
-
-    status: int
-    headers: Mapping[str, str]
 
 
 class HttpLink(asyncio.Protocol):
@@ -41,20 +29,14 @@ class HttpLink(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
-        self._parser: Any = None
+        self._parser: ResponseParser | None = None
         self._head: asyncio.Future[ResponseHead] | None = None
-        self._fields: dict[str, str] = {}
-        self._head_bytes = 0
-        self._interim = False
         self._pieces: deque[bytes] = deque()
         self._waiting = 0
         self._reader: asyncio.Future[None] | None = None
         self._writer: asyncio.Future[None] | None = None
-        self._whole = False
-        self._to_the_end = False
         self._problem: Unreachable | None = None
         self._held = False
-        self._idle = 0.0
         self._until = 0.0
         self.where = ""
         """The server's origin, for messages."""
@@ -63,33 +45,31 @@ class HttpLink(asyncio.Protocol):
     def reusable(self) -> bool:
         """Whether the connection can carry another request."""
         transport = self._transport
-        if not self._whole or transport is None or transport.is_closing() or self._problem is not None:
+        if not self.is_complete or transport is None or transport.is_closing() or self._problem is not None:
             return False
         return self._loop.time() < self._until and not _has_pending_data(transport)
 
     @property
     def is_complete(self) -> bool:
         """Whether the response is complete."""
-        return self._whole
+        return self._parser is not None and self._parser.is_complete
 
     async def request(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> ResponseHead:
         """Send a request and wait for the response's head. If this is cancelled, close the link."""
         transport = self._transport
         if transport is None or self._problem is not None:
             raise self._problem or Unreachable(f"The server at {self.where} could not be reached.")
-        self._parser = httptools.HttpResponseParser(self)
+        try:
+            message = encode_request(method, target, headers, body)
+        except InvalidHeader as error:
+            raise Unreachable(
+                f"The header {str(error)[:60]!r} for {self.where} has characters that are invalid in HTTP."
+            ) from error
+        self._parser = ResponseParser()
         self._head = self._loop.create_future()
-        self._fields, self._head_bytes, self._interim = {}, 0, False
         self._pieces.clear()
-        self._waiting, self._whole, self._to_the_end = 0, False, False
-        lines = [f"{method} {target} HTTP/1.1"]
-        for name, value in headers.items():
-            if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-                raise Unreachable(f"The header {name[:60]!r} for {self.where} has characters that are invalid in HTTP.")
-            lines.append(f"{name}: {value}")
-        if body or method == "POST":
-            lines.append(f"Content-Length: {len(body)}")
-        transport.write("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+        self._waiting = 0
+        transport.write(message)
         if self._writer is not None:
             await asyncio.shield(self._writer)
         return await self._head
@@ -97,7 +77,7 @@ class HttpLink(asyncio.Protocol):
     async def read(self) -> bytes:
         """The next bytes of the body; empty at the end."""
         while not self._pieces:
-            if self._whole:
+            if self.is_complete:
                 return b""
             if self._problem is not None:
                 raise self._problem
@@ -123,30 +103,29 @@ class HttpLink(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._parser is None or self._whole:
+        parser = self._parser
+        if parser is None or self.is_complete:
             self._fail("it sent data without a request")
             return
-        if self._head is not None and not self._head.done():
-            self._head_bytes += len(data)
-            if self._head_bytes > _LARGEST_HEAD + len(data):
-                self._fail(f"the headers of its response are larger than {_LARGEST_HEAD} bytes")
-                return
+        problem = ""
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._fail("it requests another protocol than HTTP/1.1")
-        except httptools.HttpParserError:
-            self._fail("its response is not HTTP/1.1")
+            parser.feed(data)
+        except BadResponse as error:
+            problem = str(error)
+        self._take_parsed(parser)
+        if problem:
+            self._fail(problem)
 
     def eof_received(self) -> bool:
-        if self._to_the_end and self._head is not None and self._head.done():
-            self._complete()
+        if self._parser is not None:
+            self._parser.feed_eof()
+            self._wake()
         return False
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._writer is not None and not self._writer.done():
             self._writer.set_result(None)
-        if not self._whole:
+        if not self.is_complete:
             self._fail("it closed the connection before its response was complete")
 
     def pause_writing(self) -> None:
@@ -157,43 +136,17 @@ class HttpLink(asyncio.Protocol):
             self._writer.set_result(None)
         self._writer = None
 
-    # Callbacks of the HTTP parser
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
-        self._fields[key] = f"{self._fields[key]}, {text}" if key in self._fields else text
-
-    def on_headers_complete(self) -> None:
-        status = self._parser.get_status_code()
-        self._interim = 100 <= status < 200
-        if self._interim:
-            self._fields = {}
-            return
-        keeps = "content-length" in self._fields or "chunked" in self._fields.get("transfer-encoding", "")
-        self._to_the_end = not keeps and status not in (204, 304)
-        lifetime = _LIFETIME.search(self._fields.get("keep-alive", ""))
-        idle = min(float(lifetime[1]) - 1.0, _LONGEST_IDLE) if lifetime else _IDLE
-        self._idle = idle if self._parser.should_keep_alive() and not self._to_the_end else 0.0
-        if self._head is not None and not self._head.done():
-            self._head.set_result(ResponseHead(status, self._fields))
-
-    def on_body(self, body: bytes) -> None:
-        self._pieces.append(body)
-        self._waiting += len(body)
-        if not self._held and self._waiting > _MAX_BUFFERED and self._transport is not None:
+    def _take_parsed(self, parser: ResponseParser) -> None:
+        if parser.head is not None and self._head is not None and not self._head.done():
+            self._head.set_result(parser.head)
+        for piece in parser.take_body():
+            self._pieces.append(piece)
+            self._waiting += len(piece)
+        if parser.is_complete:
+            self._until = self._loop.time() + _idle_seconds(parser)
+        elif not self._held and self._waiting > _MAX_BUFFERED and self._transport is not None:
             self._held = True
             self._transport.pause_reading()
-        self._wake()
-
-    def on_message_complete(self) -> None:
-        if self._interim:
-            self._interim = False
-            return
-        self._until = self._loop.time() + self._idle
-        self._complete()
-
-    def _complete(self) -> None:
-        self._whole = True
         self._wake()
 
     def _wake(self) -> None:
@@ -208,6 +161,14 @@ class HttpLink(asyncio.Protocol):
             self._head.exception()
         self._wake()
         self.close()
+
+
+def _idle_seconds(parser: ResponseParser) -> float:
+    """Seconds that the connection may be kept after this response."""
+    if parser.head is None or not parser.keep_alive:
+        return 0.0
+    lifetime = _LIFETIME.search(parser.head.headers.get("keep-alive", ""))
+    return min(float(lifetime[1]) - 1.0, _LONGEST_IDLE) if lifetime else _IDLE
 
 
 def _has_pending_data(transport: asyncio.Transport) -> bool:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from doorward.core.errors import Unreachable
+from doorward.core.wire.lines import LineFramer, LineTooLong
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import Connect, MessageReceiver, UpstreamConnection
-from doorward.upstream.framing import LineFramer, LineTooLong
 
 CA_VARIABLES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 

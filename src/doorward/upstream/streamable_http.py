@@ -8,17 +8,17 @@ there is no state: each request describes itself, partly in headers, and closing
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any
 
 from doorward.core.errors import DEFECT, Broken, DoorwardError, Unreachable
 from doorward.core.strictjson import MAX_BYTES
 from doorward.core.wire import http as values
 from doorward.core.wire.codes import WITH_SESSIONS
+from doorward.core.wire.sse import EVENT_STREAM, EventTooLarge, SseParser
 from doorward.upstream.authorization import RequestAuthorizer
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import MessageReceiver
-from doorward.upstream.framing import EventStreamParser, LineTooLong, split_piece
 from doorward.upstream.http_client import HttpAnswer, HttpClient
 from doorward.upstream.http_endpoint import (
     HeaderParams,
@@ -32,7 +32,6 @@ from doorward.upstream.http_endpoint import (
 )
 from doorward.upstream.resilience import RateLimit
 
-STREAM = "text/event-stream"
 _NAME_FIELDS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _MAX_CONCURRENT = 256
 """Limit on concurrent requests to one server; the gate limits callers much earlier."""
@@ -46,6 +45,8 @@ _TAIL = 1.0
 _LARGEST_REFUSAL = 64 * 1024
 _IDLE = 256
 """Lines without a message after which they count towards the rate limit."""
+_AT_ONCE = 16 * 1024
+"""Bytes of a stream to parse before other tasks may run."""
 _LINE = 64
 """Bytes that such a line counts as: sixteen of them count as one message."""
 
@@ -151,7 +152,7 @@ class StreamableHttpConnection:
     # Sending
 
     def _headers(self, method: str, params: Mapping[str, Any], version: str) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": f"application/json, {STREAM}"}
+        headers = {"Content-Type": "application/json", "Accept": f"application/json, {EVENT_STREAM}"}
         if version:
             headers["MCP-Protocol-Version"] = version
             headers["Mcp-Method"] = method
@@ -207,7 +208,7 @@ class StreamableHttpConnection:
             self._receiver.unanswered(id, error)
 
     async def _handle_answer(self, answer: HttpAnswer, id: int, stateless: bool, headers: Mapping[str, str]) -> None:
-        if answer.status == 200 and answer.media_type == STREAM:
+        if answer.status == 200 and answer.media_type == EVENT_STREAM:
             await self._read_request_stream(answer, id, stateless)
             return
         if answer.status == 200 and answer.media_type == "application/json":
@@ -244,7 +245,7 @@ class StreamableHttpConnection:
 
     async def _read_request_stream(self, answer: HttpAnswer, id: int, stateless: bool) -> None:
         """Deliver the messages on the stream of a request, up to its answer."""
-        events, tries = EventStreamParser(MAX_BYTES), 0
+        events, tries = SseParser(MAX_BYTES), 0
         while True:
             before = events.last_id
             problem = await self._deliver_events(answer, events, id)
@@ -257,27 +258,28 @@ class StreamableHttpConnection:
                 raise problem
             await asyncio.sleep(_PAUSE if events.retry_seconds is None else events.retry_seconds)
             answer = await self._endpoint.request("GET", self._stream_headers(events.last_id))
-            if answer.status != 200 or answer.media_type != STREAM:
+            if answer.status != 200 or answer.media_type != EVENT_STREAM:
                 answer.release()
                 raise problem
             events = _resume_parser(events)
 
-    async def _deliver_events(
-        self, answer: HttpAnswer, events: EventStreamParser, id: int | None
-    ) -> Unreachable | None:
+    async def _deliver_events(self, answer: HttpAnswer, events: SseParser, id: int | None) -> Unreachable | None:
         """Deliver messages; return None after the answer to `id`, otherwise the reason why the stream ended."""
         try:
             async for piece in answer.pieces():
-                for part in split_piece(piece):
-                    for message in events.feed(part):
+                for part in _split_piece(piece):
+                    for event in events.feed(part):
+                        if event.name != "message" or not event.data:
+                            continue
+                        events.idle_lines = 0
                         await self._awake.wait()
-                        self._receiver.received(message, id)
-                        if id is not None and is_answer_to(message, id):
+                        self._receiver.received(event.data, id)
+                        if id is not None and is_answer_to(event.data, id):
                             await _drain(answer)
                             return None
                     if events.idle_lines >= _IDLE:
                         await self._slow_down(events)
-        except LineTooLong:
+        except EventTooLarge:
             return _MessageTooLong(f"{self._where} sent a message of more than {MAX_BYTES} bytes, which is the limit.")
         except Unreachable as error:
             return error
@@ -285,7 +287,7 @@ class StreamableHttpConnection:
             answer.release()
         return Unreachable(f"{self._where} ended its stream without an answer.")
 
-    async def _slow_down(self, events: EventStreamParser) -> None:
+    async def _slow_down(self, events: SseParser) -> None:
         """Slow down a server that sends many lines without a message, and let other tasks run."""
         lines, events.idle_lines = events.idle_lines, 0
         await asyncio.sleep(self._budget.spend(lines * _LINE, asyncio.get_running_loop().time()))
@@ -295,16 +297,16 @@ class StreamableHttpConnection:
             self._start(self._listen(), None)
 
     def _stream_headers(self, last_id: str) -> dict[str, str]:
-        headers = {"Accept": STREAM, **self._session_headers()}
+        headers = {"Accept": EVENT_STREAM, **self._session_headers()}
         return {**headers, "Last-Event-ID": last_id} if last_id.isascii() and last_id else headers
 
     async def _listen(self) -> None:
         """Read the stream for messages outside requests, as long as there is one. Many servers have none."""
-        events, pause = EventStreamParser(MAX_BYTES), _PAUSE
+        events, pause = SseParser(MAX_BYTES), _PAUSE
         while True:
             try:
                 answer = await self._endpoint.request("GET", self._stream_headers(events.last_id))
-                if answer.status != 200 or answer.media_type != STREAM:
+                if answer.status != 200 or answer.media_type != EVENT_STREAM:
                     answer.release()
                     if answer.status == 404 and self._session:
                         self._session_ended(None)
@@ -358,9 +360,15 @@ def _is_about_session(status: int, body: bytes) -> bool:
     return 400 <= status < 500 and b"session" in body.lower()
 
 
-def _resume_parser(events: EventStreamParser) -> EventStreamParser:
+def _split_piece(piece: bytes) -> Iterator[bytes]:
+    """Split a piece of a stream into parts that are fast to parse even when they are all line ends."""
+    for at in range(0, len(piece), _AT_ONCE):
+        yield piece[at : at + _AT_ONCE]
+
+
+def _resume_parser(events: SseParser) -> SseParser:
     """A parser for the resumed stream. A partial message of the old stream is discarded."""
-    following = EventStreamParser(MAX_BYTES, events.last_id)
+    following = SseParser(MAX_BYTES, events.last_id)
     following.retry_seconds = events.retry_seconds
     return following
 

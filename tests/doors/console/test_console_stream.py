@@ -73,7 +73,7 @@ async def test_whoever_is_taken_out_of_the_room_hears_of_the_house_only(console:
         await driver.owner("room/leave", name="general", member="anna")
         await driver.owner("room/say", name="general", text="among us")
         await stream.until("room-error", code="not_found")
-        assert services.presence.here("local", "general") == set()
+        assert services.presence.present_members("local", "general") == set()
         await driver.owner("room/say", name="lab", text="hello")
         _, event = await stream.until("happened", event="chat:message-received")
         while event["data"]["room"] != "lab":
@@ -132,7 +132,7 @@ async def test_a_page_is_told_that_its_stream_is_alive_and_when_it_reads_too_slo
         await stream.until("room-ready")
         await stream.until("tick")
         for number in range(20):
-            services.live.thinking(services.rooms.require("local", "general"), f"ward{number}", "thinking")
+            services.live.publish_thinking(services.rooms.require("local", "general"), f"ward{number}", "thinking")
         await stream.until("end")
     assert sum(name == "room-thinking" for name, _, _ in stream.seen) <= 5
 

@@ -18,7 +18,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 async def said(rest: Any, *texts: str) -> list[str]:
     services = rest.driver.house.services
     room = services.rooms.require("local", "general")
-    return [(await services.messages.say(room, "owner", "human", text)).id for text in texts]
+    return [(await services.messages.post(room, "owner", "human", text)).id for text in texts]
 
 
 @contextlib.asynccontextmanager
@@ -144,8 +144,8 @@ async def test_whoever_is_taken_out_or_whose_token_is_revoked_hears_nothing_more
 async def test_typing_presence_drafts_and_thinking_are_told_and_kept_nowhere(rest: Any) -> None:
     person, services = await rest.person(), rest.driver.house.services
     general = services.rooms.require("local", "general")
-    services.live.thinking(general, "guide", "thinking")
-    services.live.draft(general, "d1", "guide", "The pump")
+    services.live.publish_thinking(general, "guide", "thinking")
+    services.live.publish_draft(general, "d1", "guide", "The pump")
     before = len(await rest.driver.ledger())
     async with following(rest, person) as follower:
         (ready,) = await follower.until("ready")
@@ -158,8 +158,8 @@ async def test_typing_presence_drafts_and_thinking_are_told_and_kept_nowhere(res
         async with following(rest, await rest.agent(access="full")) as other:
             await other.until("ready")
         await follower.until("presence", 2)
-        services.live.draft(general, "d1", "guide", "The pump is fine.", done=True)
-        services.live.thinking(general, "guide", "idle")
+        services.live.publish_draft(general, "d1", "guide", "The pump is fine.", done=True)
+        services.live.publish_thinking(general, "guide", "idle")
         await follower.until("thinking", 2)
         told = [(event, id, data) for event, id, data in follower.events if event not in ("ready", "presence")]
     assert told == [
@@ -171,7 +171,7 @@ async def test_typing_presence_drafts_and_thinking_are_told_and_kept_nowhere(res
     ]
     records = [one["command"] for one in (await rest.driver.ledger())[before:]]
     assert (typed.status_code, asked > before, "room/say" in records) == (200, True, False)
-    assert services.presence.here("local", "general") == set()
+    assert services.presence.present_members("local", "general") == set()
 
 
 async def test_streams_and_typing_are_closed_to_strangers_other_tenants_and_nonsense(rest: Any) -> None:

@@ -160,10 +160,10 @@ async def test_a_client_that_reads_events_too_slowly_is_told_to_come_again(rest:
     services = rest.driver.house.services
     general = services.rooms.require("local", "general")
     async with asyncio.timeout(PATIENCE):
-        await services.messages.say(general, "owner", "human", "the first message")
+        await services.messages.post(general, "owner", "human", "the first message")
         await holds.wait()
         for number in range(600):
-            await services.messages.say(general, "owner", "human", f"message {number}")
+            await services.messages.post(general, "owner", "human", f"message {number}")
         held.set()
         await following
     assert client.body.count(b"event: chat") <= 502

@@ -1,1 +1,1 @@
-"""JSON-RPC and MCP messages, shared by the MCP door and the client for other MCP servers. No transports."""
+"""Messages and stream formats that doors and clients share: JSON-RPC, MCP, lines, server-sent events. No transports."""
