@@ -76,7 +76,7 @@ class DataHouse:
                 "registry": Registry([data.family, data.collection_family, undo.family, rooms]),
                 "events": Bus(),
                 "executions": ExecutionRegistry(Clock(), Bus(), Settings()),
-                "rules_on": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
+                "get_ruling": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
             }
         )
 

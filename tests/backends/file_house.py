@@ -39,7 +39,7 @@ class FileHouse:
                 "registry": Registry([file.family, undo.family]),
                 "events": Bus(),
                 "executions": ExecutionRegistry(Clock(), Bus(), Settings()),
-                "rules_on": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
+                "get_ruling": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
             }
         )
 

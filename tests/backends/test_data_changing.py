@@ -102,9 +102,9 @@ async def test_system_collections_are_read_only_and_say_what_changes_them(house:
         ("data/update", {"id": "general", "data": {"name": "x"}}),
         ("data/delete", {"id": "general"}),
     ):
-        with pytest.raises(NotPermitted, match="rooms is read-only. Commands that change it: room/rename"):
+        with pytest.raises(NotPermitted, match=r"rooms is read-only\. Commands that change it: room/rename"):
             await house.run(command, collection="rooms", **params)
-        with pytest.raises(NotPermitted, match="audit is read-only. Doorward writes it"):
+        with pytest.raises(NotPermitted, match=r"audit is read-only\. Doorward writes it"):
             await house.run(command, collection="audit", **params)
     house.denied.add("room/rename")
     with pytest.raises(NotPermitted, match="you may not run any command that changes it"):
@@ -219,7 +219,7 @@ async def test_an_undo_is_refused_once_the_record_changed(house: DataHouse) -> N
     first = house.last
     await house.run("data/update", collection="notes", id=id, data={"title": "c"})
     second = house.last
-    with pytest.raises(Conflict, match="has changed since. Nothing was undone"):
+    with pytest.raises(Conflict, match=r"has changed since\. Nothing was undone"):
         await house.run("undo", execution=first)
     await house.run("undo", execution=second)
     with pytest.raises(Conflict, match="is already undone"):

@@ -11,7 +11,7 @@ from doorward.core.errors import Unreachable
 from doorward.core.model import Credential
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.server import ServerClient
-from doorward.upstream.upstream import test_connection
+from doorward.upstream.upstream import check_connection
 from upstream_house import Answering, upstairs
 from waiting import PATIENCE
 
@@ -143,7 +143,7 @@ async def test_a_test_of_a_server_that_never_answers_and_is_slow_to_end_says_wha
     slow = Slow()
     slow.mute = {"initialize", "server/discover"}
     config = ServerConfig(id="slow", name="Slow", command="x", start_seconds=0.01)
-    tested = await test_connection(
+    tested = await check_connection(
         config, lambda config, on_change: ServerClient(config, slow.connect, clock, on_change)
     )
     assert (tested.ok, tested.problem.partition(". ")[0]) == (
@@ -215,7 +215,7 @@ async def test_use_and_failures_can_be_queried(house):
 async def test_a_removed_server_is_listed_no_more_and_its_calls_stay_on_record(house):
     await house.run("mcp/time/now", by="")
     await house.file(FILES)
-    await house.upstreams.get("files").up()
+    await house.upstreams.get("files").start_and_wait()
     await house.house.services.upstreams._pins.flush()
     assert [one["id"] for one in (await house.driver.owner("data/list", collection="servers")).result["items"]] == [
         "files"
@@ -272,7 +272,7 @@ async def test_a_tool_of_a_server_that_is_disabled_starting_or_down_is_missing_f
     assert disabled.code == "unknown_command"
     assert disabled.message == f"The command {name!r} is not available now. The server files is disabled."
     assert disabled.hint == "Enable it: doorward servers enable files"
-    await house.upstreams.get("gone").up()
+    await house.upstreams.get("gone").start_and_wait()
     starting = await house.run("mcp/slow/wait", by="")
     assert "The server slow is still starting." in starting.message
     assert (starting.retry, starting.retry_after) == ("later", 2.0)
@@ -310,7 +310,7 @@ async def test_a_question_among_calls_of_one_person_is_theirs_and_among_those_of
     agent = asyncio.ensure_future(house.run("mcp/asks/go"))
     owner = asyncio.ensure_future(house.run("mcp/asks/go", by=""))
     async with asyncio.timeout(PATIENCE):
-        while not (waiting := house.house.services.questions.waiting("local")):  # noqa: ASYNC110 - nothing tells of it
+        while not (waiting := house.house.services.questions.list_open("local")):  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0)
     await house.driver.owner("mcp/answer", question=waiting[0].id, action="decline")
     for outcome in (await agent, await owner):

@@ -207,7 +207,7 @@ async def test_a_server_that_was_seen_without_tools_is_known_across_a_restart(ho
     async with opened() as driver:
         house.driver = driver
         await house.ready()
-        assert house.upstreams.of("time")[0].new
+        assert house.upstreams.offers_of("time")[0].new
         assert (await house.run("mcp/time/erase")).status == "parked"
         await house.upstreams.stop()
 
@@ -226,7 +226,7 @@ async def test_the_first_that_was_seen_of_a_tool_holds_although_the_ledger_was_a
     for number in range(5):
         await house.lists("time", tool("now", description=f"It is {number}."), tool(f"tool-{number}"))
     with pytest.raises(LedgerUnavailable):
-        await house.upstreams.approve("time", [one for one in house.upstreams.of("time") if one.changed])
+        await house.upstreams.approve("time", [one for one in house.upstreams.offers_of("time") if one.is_changed])
     assert len(pins._pending_writes.statements(0.0)) <= 4
     monkeypatch.setattr(store, "write", write)
     await house.upstreams.stop()

@@ -294,7 +294,7 @@ async def test_no_server_may_change_the_file_that_says_what_it_may_do(opened, tm
     monkeypatch.setenv("MCP_CONFIG_PATH", str(file))
     async with opened() as driver:
         services = driver.house.services
-        await services.upstreams.look("it")
+        await services.upstreams.discover("it")
         await services.servers.load()
         assert [one.sandbox.network for one in services.servers.servers.servers] in ([False], [])
 
@@ -327,7 +327,7 @@ async def test_a_server_that_may_use_the_network_does_not_speak_with_the_owners_
             }
             (driver.house.home.path / "mcp-servers.json").write_text(json.dumps({"servers": [entry]}))
             await services.servers.load()
-            await services.upstreams.look("it")
+            await services.upstreams.discover("it")
             said = [one for one in services.upstreams.get("it").server.log if "stderr" in one]
     assert "not_authenticated" in said[0], said
 
@@ -412,7 +412,7 @@ async def test_a_tool_that_a_server_names_only_after_it_was_seen_without_any_is_
     await house.file({**TIME, "autoApprove": True})
     await house.ready()
     await house.lists("time", tool("erase"))
-    assert house.upstreams.of("time")[0].new
+    assert house.upstreams.offers_of("time")[0].new
     assert (await house.run("mcp/time/erase")).status == "parked"
 
 

@@ -170,8 +170,8 @@ async def test_what_the_file_would_refuse_changes_nothing(driver: Any) -> None:
 async def test_an_id_that_is_none_is_answered_with_one_that_would_be(driver: Any) -> None:
     refused = await driver.ask("mcp/add", by="", room="", params={"id": "My Notes", "command": "x"})
     assert refused.message == (
-        "A server's id is a lower-case letter, then at most 30 lower-case letters, digits, hyphens and underscores, such as"
-        " my-notes; given 'My Notes'."
+        "A server's id is a lower-case letter, then at most 30 lower-case letters, digits, hyphens and underscores, "
+        "such as my-notes; given 'My Notes'."
     )
     assert refused.hint == ""
 

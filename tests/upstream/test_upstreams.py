@@ -353,7 +353,7 @@ async def test_a_tool_of_a_server_that_is_not_there_yet_is_not_called_unknown_at
     await house.file(TIME)
     before = await house.run("mcp/time/now", by="")
     house.upstreams.start()
-    await asyncio.gather(*(one.up() for one in house.upstreams))
+    await asyncio.gather(*(one.start_and_wait() for one in house.upstreams))
     between = await house.run("mcp/time/now", by="")
     for early in (before, between):
         assert (early.code, early.message) == (

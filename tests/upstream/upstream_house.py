@@ -82,7 +82,7 @@ class Upstairs:
     async def ready(self) -> None:
         """Connect to all, and wait until each has said what it offers."""
         self.upstreams.start()
-        await asyncio.gather(*(one.up() for one in self.upstreams if one.config.enabled))
+        await asyncio.gather(*(one.start_and_wait() for one in self.upstreams if one.config.enabled))
         self.upstreams.refresh()
 
     async def lists(self, server: str, *tools: Message) -> None:

@@ -70,7 +70,8 @@ def missing_token_error(where: ServerAddress) -> NotAuthenticated:
     """Return the error for a missing token."""
     hint = "The owner creates one with: doorward token create NAME --room=ROOM"
     if os.environ.get(TOKEN_VARIABLE) and resolve_address(None, plain_http=True).origin != where.origin:
-        hint = f"{TOKEN_VARIABLE} is sent only to {os.environ.get(URL_VARIABLE) or DEFAULT_URL}; set {URL_VARIABLE} too, or give token=…"
+        trusted = os.environ.get(URL_VARIABLE) or DEFAULT_URL
+        hint = f"{TOKEN_VARIABLE} is sent only to {trusted}; set {URL_VARIABLE} too, or give token=…"
     return NotAuthenticated(
         f"No token for {where.url}; valid: token=…, {TOKEN_VARIABLE} in the environment, or a login.", hint=hint
     )

@@ -330,7 +330,7 @@ def to_object(result: Any) -> dict[str, Any]:
 def describe_fault(
     fault: ValidationError, schema: Mapping[str, Any], subject: str, noun: str = "parameter", *, private: bool = False
 ) -> str:
-    """Describe a schema violation in full sentences: what is wrong, what is valid and, unless `private`, what was given.
+    """Describe a schema violation in full sentences: the fault, the valid values and, unless `private`, the given one.
 
     `subject` is what has the schema, such as a command, and `noun` what it calls its values.
     """

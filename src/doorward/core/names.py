@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 
 CANONICAL = re.compile(r"[a-z][a-z0-9_-]*(?:/[a-z0-9][a-z0-9_.-]*){0,2}")
 WIRE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,47}")
+_SEPARATORS = re.compile(r"[/._\-:\s]+")
 _WIRE_MAX = 48
 
 RESUME_APPROVED, RUN_COMMAND = "resume_approved", "run_command"
@@ -32,9 +34,10 @@ def wire_name(canonical: str) -> str:
     return f"{name[: _WIRE_MAX - 9]}_{mark}"
 
 
+@functools.lru_cache(4096)
 def normalise(name: str) -> str:
     """Normalise the spelling of a name: `Data.List`, `data__list` and `data-list` become the same."""
-    return re.sub(r"[/._\-:\s]+", "_", name.strip().lower()).strip("_")
+    return _SEPARATORS.sub("_", name.strip().lower()).strip("_")
 
 
 def to_camel(name: str) -> str:

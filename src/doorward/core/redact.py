@@ -110,7 +110,7 @@ def speech(value: str) -> str:
 
 
 def _is_told(word: str, *, is_said: bool, password: bool) -> bool:
-    """Whether the word after the name of a secret looks like one: letters with digits or, after "password is", any word."""
+    """Whether the word after a secret's name looks like one: letters with digits or, after "password is", any word."""
     if len(word) < _SHORTEST or word == HIDDEN:
         return False
     if _MIXED.match(word):

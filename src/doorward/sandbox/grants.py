@@ -68,7 +68,8 @@ class Grants:
         self._own = os.path.realpath(folder)
         if is_beneath(self._home, self._own):
             raise SandboxUnavailable(
-                f"{self._program}: its own folder {folder} contains Doorward's folder {self._home}; choose one inside it."
+                f"{self._program}: its own folder {folder} contains Doorward's folder {self._home}; choose one "
+                "inside it."
             )
         self._add(folder, writable=True)
 

@@ -53,8 +53,8 @@ def split_url(url: str) -> SplitResult:
         usable = False
     if not usable or parts.username is not None or any(ord(letter) <= 32 or ord(letter) == 127 for letter in url):
         raise BadUrl(
-            f"{redact_url(url)!r} is not a valid URL; valid: https:// or http:// with a host, and without a user name or "
-            f"password."
+            f"{redact_url(url)!r} is not a valid URL; valid: https:// or http:// with a host, and without a user "
+            "name or password."
         )
     return parts
 
@@ -101,7 +101,7 @@ class HttpAnswer:
                 body += piece
                 if len(body) > limit:
                     raise Unreachable(
-                        f"The response of {format_origin(self.origin)} is larger than {limit} bytes, which is the limit."
+                        f"The response of {format_origin(self.origin)} is larger than the limit of {limit} bytes."
                     )
         finally:
             self.release()
@@ -221,8 +221,8 @@ def _redirect_target(method: str, status: int, where: Origin, url: str, onward: 
     """The target of a redirect; raises BadAddress when it must not be followed."""
     if status not in _FOLLOWED_STATUSES.get(method, frozenset()):
         raise BadUrl(
-            f"{format_origin(where)} answered a {method} with the redirect {status} to {redact_url(onward)!r}, which would change "
-            f"the request; valid for {method}: 307 and 308."
+            f"{format_origin(where)} answered a {method} with the redirect {status} to {redact_url(onward)!r}, which "
+            f"would change the request; valid for {method}: 307 and 308."
         )
     url = urljoin(url, onward).partition("#")[0]
     if where[0] == "https" and origin(url)[0] != "https":

@@ -134,9 +134,8 @@ def _drop_duplicates(entries: list[dict[str, Any]], one: _ListMethod, remarks: l
     twice = [name for name, count in times.items() if count > 1]
     if twice:
         shown = ", ".join(repr(escape_invisible(name[:80])) for name in twice[:5])
-        remarks.append(
-            f"{_count_with_verb(sum(times[name] for name in twice), one.key)} left out, because they share a name: {shown}."
-        )
+        count = _count_with_verb(sum(times[name] for name in twice), one.key)
+        remarks.append(f"{count} left out, because they share a name: {shown}.")
     return [entry for entry in entries if times[entry[one.names]] == 1]
 
 

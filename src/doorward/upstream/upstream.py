@@ -180,7 +180,7 @@ class ConnectionTest(msgspec.Struct, frozen=True, kw_only=True):
     log: tuple[str, ...] = ()
 
 
-async def test_connection(config: ServerConfig, make: MakeClient) -> ConnectionTest:
+async def check_connection(config: ServerConfig, make: MakeClient) -> ConnectionTest:
     """Start a separate instance of a server, see what it offers, and stop it.
 
     This works for disabled servers too, so that people can test one before they enable it.

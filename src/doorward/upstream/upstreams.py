@@ -25,7 +25,7 @@ from doorward.upstream.resources import ServerResources, reserved_names, snapsho
 from doorward.upstream.supervisor import still_starting_error
 from doorward.upstream.tool_names import ToolKey
 from doorward.upstream.tool_offers import ToolOffer
-from doorward.upstream.upstream import ConnectionTest, MakeClient, Upstream, hash_origin, same_process, test_connection
+from doorward.upstream.upstream import ConnectionTest, MakeClient, Upstream, check_connection, hash_origin, same_process
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +187,7 @@ class Upstreams:
 
     async def test(self, server: str) -> ConnectionTest:
         """Test a configured server over a separate connection. A running instance is not affected."""
-        return await test_connection(self.get(server).config, self._make)
+        return await check_connection(self.get(server).config, self._make)
 
     async def discover(self, server: str = "") -> None:
         """Start a server, or all servers, whose tools are unknown, and wait for them; for all servers only briefly."""

@@ -341,7 +341,9 @@ async def test_a_call_that_waits_for_an_answer_ends_when_its_time_is_over(house:
     given = {"question": {"action": "accept", "content": {"name": "late"}}}
     late = await web.ask("tools/call", {**ASKS, "requestState": first["requestState"], "inputResponses": given})
     assert late.result["_meta"]["doorward/code"] == "timed_out"
-    assert "was stopped at its time limit of 3 s while the server notes waited for an answer to a question." in late.said
+    assert (
+        "was stopped at its time limit of 3 s while the server notes waited for an answer to a question." in late.said
+    )
     assert "doorward approvals questions" in late.result["_meta"]["doorward/hint"]
 
 

@@ -41,7 +41,10 @@ async def test_resources_are_listed_under_the_name_of_their_server(web: Web):
     assert {uri for uri in found if uri.startswith("mcp://")} == {
         f"mcp://{id}/note:///{name}" for id in ("notes", "strict") for name in ("one", "two")
     }
-    words = "From the MCP server notes, in that server's own words:\n\\u202ewords\n(Doorward warns: its description contains"
+    words = (
+        "From the MCP server notes, in that server's own words:\n"
+        "\\u202ewords\n(Doorward warns: its description contains"
+    )
     assert found[ONE].pop("description").startswith(words)
     assert found[ONE] == {"uri": ONE, "name": "notes_one"}
     templates = {one["uriTemplate"]: one["name"] for one in await listed(web, "resources/templates")}

@@ -75,8 +75,8 @@ def describe_pending(approval: Approval, session: str) -> str:
     room = f" --room {approval.room}" if approval.room else ""
     return (
         f"Waiting for approval: {approval.call_text}\n"
-        f"{_describe_deciders(approval)}: doorward approvals approve {approval.id} (or deny; also in the console, or with "
-        f"approval/approve). Then continue with: doorward ai{room} --session {session} --ticket {approval.id} (or "
+        f"{_describe_deciders(approval)}: doorward approvals approve {approval.id} (or deny; also in the console, or "
+        f"with approval/approve). Then continue with: doorward ai{room} --session {session} --ticket {approval.id} (or "
         "agent/ask, at any door, with this session and ticket)."
     )
 

@@ -104,9 +104,8 @@ class _MessageBuilder:
         """Add a result. If its call is not shown or has a result already, it is described in words."""
         call = self._open.get(turn.answers)
         if call is None or call.tool_call_id in self._results:
-            self.add_user(
-                f"(Result of {escape_invisible(turn.tool or 'an earlier call', lines=False)}:)\n{to_storable(turn.text)}"
-            )
+            tool = escape_invisible(turn.tool or "an earlier call", lines=False)
+            self.add_user(f"(Result of {tool}:)\n{to_storable(turn.text)}")
         else:
             self._results[call.tool_call_id] = to_storable(turn.text)
 

@@ -155,8 +155,8 @@ class ModelRegistry:
                 round_ = " to ".join(map(_quote_name, way))
                 raise ModelFailed(
                     "unknown",
-                    f"The settings name no model for {_quote_name(name or DEFAULT)}: they refer in a circle, from {round_}. "
-                    f"Set one of them to a model such as {HOUSE}.",
+                    f"The settings name no model for {_quote_name(name or DEFAULT)}: they refer in a circle, from "
+                    f"{round_}. Set one of them to a model such as {HOUSE}.",
                 )
         return way[-1]
 
@@ -177,8 +177,8 @@ class ModelRegistry:
             known = ", ".join(one.name for one in self._local.values()) or "none"
             raise ModelFailed(
                 "unknown",
-                f"There is no local model {_quote_name(name)}; valid: {known}. Add one with a table `models.local.NAME` in "
-                f"the settings.",
+                f"There is no local model {_quote_name(name)}; valid: {known}. Add one with a table "
+                "`models.local.NAME` in the settings.",
             )
         return self._local[model]
 
@@ -200,7 +200,8 @@ class ModelRegistry:
         if not _MODEL_NAME.fullmatch(model):
             raise ModelFailed(
                 "unknown",
-                f"The name of a model has at most 200 printable ASCII characters and no spaces; given {_quote_name(name)}.",
+                f"The name of a model has at most 200 printable ASCII characters and no spaces; given "
+                f"{_quote_name(name)}.",
             )
         return provider, model
 

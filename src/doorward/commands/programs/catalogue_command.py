@@ -102,7 +102,8 @@ class CatalogueCommand(Command):
         others = [key for key in params if key not in (ARGUMENTS_PARAMETER, FOLDER_PARAMETER, INPUT_PARAMETER)]
         if others:
             raise BadParams(
-                f"{self.name}: give either {ARGUMENTS_PARAMETER} or the parameters by name; given {ARGUMENTS_PARAMETER} and {others[0]!r}."
+                f"{self.name}: give either {ARGUMENTS_PARAMETER} or the parameters by name; given "
+                f"{ARGUMENTS_PARAMETER} and {others[0]!r}."
             )
         typed = arguments.parse_arguments(self.entry, given)
         self._check_required(typed)

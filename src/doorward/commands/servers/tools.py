@@ -207,7 +207,9 @@ def _waiting_offers(ctx: Context, server: str, tool: str) -> list[ToolOffer]:
     offers = ctx.services.upstreams.offers_of(server)
     if tool and tool not in [one.name for one in known]:
         names = [escape_invisible(one.name, lines=False) for one in known]
-        there = f"{', '.join(names[:_MAX_NAMES])}{f' and {len(names) - _MAX_NAMES} more' if len(names) > _MAX_NAMES else ''}"
+        there = ", ".join(names[:_MAX_NAMES])
+        if len(names) > _MAX_NAMES:
+            there += f" and {len(names) - _MAX_NAMES} more"
         if not there:
             raise NotFound(f"The tools of server {server} are not known yet.", hint=f"doorward servers tools {server}")
         raise NotFound(f"The server {server} has no tool {tool[:60]!r}. Tools: {there}.")

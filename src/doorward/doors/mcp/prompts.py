@@ -220,7 +220,7 @@ def _render_rules(policy: Policy | None, commands: Sequence[Command]) -> list[st
     lines = [f"At most {limits.per_minute} calls a minute."]
     if waits:
         lines.append(
-            f"These wait for a person's approval: {_join_names(waits)}. Such a call returns a ticket. Once it is approved,"
-            f" call {RESUME} with the ticket."
+            f"These wait for a person's approval: {_join_names(waits)}. Such a call returns a ticket. Once it is "
+            f"approved, call {RESUME} with the ticket."
         )
     return lines

@@ -83,8 +83,8 @@ async def discover(web: HttpClient, url: str, said: str = "") -> OAuthMetadata:
     plain = origin(url)[0] == "http"
     if not _is_safe_url(issuer, plain):
         raise LoginRequired(
-            f"{format_origin(origin(url))} names the authorization server {issuer[:200]!r}; valid: an https URL, or a URL of"
-            f" this machine if the server itself does not use https."
+            f"{format_origin(origin(url))} names the authorization server {issuer[:200]!r}; valid: an https URL, or a "
+            f"URL of this machine if the server itself does not use https."
         )
     metadata = await _read_server_metadata(web, issuer)
     if metadata is None and described is None:
@@ -95,7 +95,8 @@ async def discover(web: HttpClient, url: str, said: str = "") -> OAuthMetadata:
         )
     if metadata is None:
         raise LoginRequired(
-            f"{format_origin(origin(url))} requires a login, but {issuer[:200]!r} has no authorization server metadata.",
+            f"{format_origin(origin(url))} requires a login, but {issuer[:200]!r} has no authorization server "
+            "metadata.",
             hint="Set a token or a header in mcp-servers.json, or ask the operator of the server.",
         )
     if metadata.get("issuer") != issuer:
