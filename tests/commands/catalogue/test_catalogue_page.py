@@ -13,7 +13,7 @@ from doorward.commands.programs import CatalogueCommand, build_commands
 from doorward.config.settings import Settings
 from doorward_process import Doorward
 
-PAGE = (Path(__file__).parents[2] / "docs" / "CATALOGUE.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "CATALOGUE.md").read_text()
 SHOWN = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 (CONSOLE,) = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
