@@ -85,7 +85,7 @@ class Servers:
         """Have a house read the file, and see the servers in it."""
         write(house.home.path)
         await house.services.servers.load()
-        await house.services.upstreams.look()
+        await house.services.upstreams.discover()
 
     async def changed(self, house: Any) -> None:
         """One of the servers has come back with another definition."""

@@ -76,14 +76,14 @@ async def test_it_looks_only_at_the_span(busy):
 
 async def test_moved_out_records_are_decided_again_as_well(busy):
     before = await diff(busy, text=QUIET, inRoom="general")
-    await busy.house.keeper.rotate(2)
+    await busy.house.ledger_maintainer.rotate(2)
     after = await diff(busy, text=QUIET, inRoom="general")
     assert flips(after) == flips(before)
     assert after["complete"] is True
 
 
 async def test_a_moved_out_file_that_is_gone_is_said(busy):
-    file = await busy.house.keeper.rotate(0)
+    file = await busy.house.ledger_maintainer.rotate(0)
     file.unlink()
     found = await diff(busy, text=QUIET, inRoom="general")
     assert (found["complete"], found["flipped"]) == (False, 0)

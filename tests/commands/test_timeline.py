@@ -60,7 +60,7 @@ async def counted(driver, monkeypatch):
     monkeypatch.setattr(maintenance, "_STRETCH", 250)
     records = await fill(driver, 1_000, 20)
     await fill(driver, 50, 1, tenant="other")
-    await driver.house.keeper.count()
+    await driver.house.ledger_maintainer.count()
     assert await driver.house.services.store.in_reader(counts.last_counted) == 1_000
     return driver, records
 
@@ -134,7 +134,7 @@ async def test_a_page_of_a_span_of_time_is_whole_as_well(counted):
 
 async def test_what_is_moved_out_is_no_longer_counted(counted):
     driver, _ = counted
-    await driver.house.keeper.rotate(500)
+    await driver.house.ledger_maintainer.rotate(500)
     found = await timeline(driver, since="30d", until=to_iso(driver.clock.now()))
     left = await driver.house.services.store.read(
         "SELECT count(*) AS n FROM ledger WHERE tenant = 'local' AND phase != 'start' AND at < ?",
@@ -146,7 +146,7 @@ async def test_what_is_moved_out_is_no_longer_counted(counted):
 
 async def test_a_small_ledger_is_never_counted_apart(driver):
     await fill(driver, 300, 1)
-    await driver.house.keeper.count()
+    await driver.house.ledger_maintainer.count()
     assert await driver.house.services.store.read("SELECT * FROM ledger_counts") == []
 
 

@@ -243,7 +243,7 @@ async def test_people_are_asked_soon_about_a_script_whose_effect_takes_long_to_w
     async with opened(changes=soon) as driver:
         ticket = await parked(driver, command="sleep 30")
         assert "could not be previewed" in (await shown(driver, ticket))["difference"]
-        assert not [one for one in driver.house.services.executions if not one.ended]
+        assert not [one for one in driver.house.services.executions if not one.has_ended]
 
 
 async def test_folders_that_nobody_may_write_to_are_made_with_what_is_in_them(driver: Any) -> None:

@@ -47,7 +47,7 @@ async def test_every_row_prints_what_it_says(shell):
     sessions = shell.house.services.sessions
     opened = await sessions.open(shell.house.gate.caller(OWNER), "")
     wrong = []
-    async with sessions.using(opened):
+    async with sessions.use(opened):
         for row in ROWS:
             word, *args = shlex.split(row.line)
             outcome = await typed(shell, word, *args, input=row.piped, session=opened.id, columns=row.columns)
@@ -127,7 +127,7 @@ async def test_another_tenant_learns_nothing_by_any_word(shell):
             outcome = await shell.ask(command, token=token, room="", params={"args": args})
             assert CANARY not in str(outcome.result), (word, args, outcome)
     opened = await shell.house.services.sessions.open(shell.house.gate.caller(OWNER), "")
-    async with shell.house.services.sessions.using(opened):
+    async with shell.house.services.sessions.use(opened):
         stolen = await shell.ask("sh/pwd", token=token, room="", params={"session": opened.id})
     assert stolen.code == "not_found"
 
@@ -269,7 +269,7 @@ async def test_a_message_of_several_lines_cannot_pass_for_several(shell):
 async def test_messages_without_words_show_what_hangs_on_them(shell):
     services = shell.house.services
     room = services.rooms.get("local", "general")
-    await services.messages.say(room, "guide", "ai", "", attachments=(Card(command="data/list", state="done"),))
+    await services.messages.post(room, "guide", "ai", "", attachments=(Card(command="data/list", state="done"),))
     gone = (await shell.owner("room/say", name="general", text="never mind")).result["message"]
     await shell.owner("room/delete", name="general", message=gone)
     said = (await typed(shell, "messages", "general", "-n", "2")).result["stdout"]

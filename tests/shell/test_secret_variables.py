@@ -110,16 +110,16 @@ async def test_after_a_new_start_it_is_gone_and_that_is_said(
     async with opened() as driver:
         sessions = driver.house.services.sessions
         kept = await sessions.open(ADA, "")
-        kept.set("API_KEY", SECRET)
-        kept.set("WHO", "ada")
+        kept.set_variable("API_KEY", SECRET)
+        kept.set_variable("WHO", "ada")
         await sessions.save(kept)
         assert (await sessions.open(ADA, "", kept.id)).env == {"API_KEY": SECRET, "WHO": "ada"}
     async with opened() as driver:
         typing = Typing(driver.house)
         found = await driver.house.services.sessions.open(ADA, "", kept.id)
         assert (found.env, found.lost) == ({"WHO": "ada"}, ["API_KEY"])
-        async with driver.house.services.sessions.using(found):
-            found.set("API_KEY", "another")
+        async with driver.house.services.sessions.use(found):
+            found.set_variable("API_KEY", "another")
             assert found.lost == []
         id = (await typing.script(script="API_KEY=abcdef", session="new")).result["session"]
     async with opened() as driver:

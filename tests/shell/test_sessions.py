@@ -105,7 +105,7 @@ async def test_what_was_done_is_told_even_if_the_session_cannot_be_stored(
         raise LedgerUnavailable("The disk is full.")
 
     session = (await typing.ask("session/open")).result["session"]
-    monkeypatch.setattr(typing.house.services.sessions, "_put", full)
+    monkeypatch.setattr(typing.house.services.sessions, "_save", full)
     outcome = await typing.script(script="echo done", session=session)
     assert (outcome.status, outcome.result["stdout"]) == ("done", "done\n")
     assert "could not be stored: The disk is full." in outcome.result["stderr"]
@@ -258,7 +258,7 @@ async def test_what_was_asked_once_pushes_out_neither_what_is_used_nor_what_wait
         for _ in range(20):
             clock.advance(1)
             await services.sessions.save(newest := await services.sessions.open(ADA, ""))
-        left = [one.id for one in await services.sessions.mine(ADA)]
+        left = [one.id for one in await services.sessions.list_own(ADA)]
         assert len(left) == 8
         assert {used.id, waits.id, newest.id} < set(left)
         assert once.id not in left
@@ -271,8 +271,8 @@ async def test_sessions_outlive_the_process_and_are_forgotten_when_idle(
     async with opened(changes=settings) as driver:
         sessions = driver.house.services.sessions
         kept = await sessions.open(ADA, "")
-        kept.set("A", "1")
-        kept.said("what is here", "nothing")
+        kept.set_variable("A", "1")
+        kept.add_talk("what is here", "nothing")
         await sessions.save(kept)
     async with opened(changes=settings) as driver:
         sessions = driver.house.services.sessions
@@ -281,12 +281,12 @@ async def test_sessions_outlive_the_process_and_are_forgotten_when_idle(
         for _ in range(3):
             clock.advance(1)
             await sessions.save(await sessions.open(ADA, ""))
-        assert len(await sessions.mine(ADA)) == 3
+        assert len(await sessions.list_own(ADA)) == 3
         with pytest.raises(NotFound):
             await sessions.open(ADA, "", kept.id)
-        last = (await sessions.mine(ADA))[0]
+        last = (await sessions.list_own(ADA))[0]
         clock.advance(2 * 86_400 + 1)
         with pytest.raises(NotFound):
             await sessions.open(ADA, "", last.id)
-        await driver.house.services.store.write(*sessions.tidy())
-        assert await sessions.mine(ADA) == []
+        await driver.house.services.store.write(*sessions.delete_expired())
+        assert await sessions.list_own(ADA) == []

@@ -189,7 +189,7 @@ async def test_a_body_that_is_too_large_is_refused_and_not_kept() -> None:
 
     async with scripted(endless) as server:
         web = HttpClient(OutboundPolicy(), server.root)
-        with pytest.raises(Unreachable, match="larger than 1000000 bytes"):
+        with pytest.raises(Unreachable, match="larger than the limit of 1000000 bytes"):
             await body_of(web, server.root)
         await server.hung_up.wait()
         web.close()

@@ -247,7 +247,7 @@ class ShellPrompt:
         return self._session.default_buffer
 
     async def read_line(self, begun: str = "") -> str:
-        """Prompt for a line. Raises `Left` on Ctrl-D and `GivenUp` on Ctrl-C."""
+        """Prompt for a line. Raises `EndOfInput` on Ctrl-D and `LineAbandoned` on Ctrl-C."""
         return await self._session.prompt_async(default=begun)
 
     async def answer(self, question: str) -> str:

@@ -20,7 +20,7 @@ MAX_EVENT_BYTES = 32 * 1024 * 1024
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True):
-    """One HTTP request. The result is a `Reply`, or a `Channel` when `listen` is set and the server sends events."""
+    """One HTTP request. The result is a `Reply`; with `listen` and a server that sends events, an `EventChannel`."""
 
     method: str
     path: str

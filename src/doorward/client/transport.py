@@ -52,7 +52,7 @@ def to_reply(response: httpx2.Response) -> Reply:
 
 @contextlib.contextmanager
 def map_http_errors(*, begun: bool = True) -> Iterator[None]:
-    """Map every HTTP library error about a missing response to `NoAnswer`.
+    """Map every HTTP library error about a missing response to `NoResponse`.
 
     `begun` says whether a response has started, which proves that the peer speaks HTTP.
     """

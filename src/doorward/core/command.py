@@ -141,7 +141,7 @@ class Command:
         self.preview: RunFunction | None = None
         self.find_secrets: FindSecrets | None = None
         self.find_aliased: FindAliased | None = None
-        """Finds the command that this one is an alias of; see `means`."""
+        """Finds the command that this one is an alias of; see `aliases`."""
         self.words = ""
         """The list parameter that takes the words a person types after a program's name; empty for none."""
         self.beside_words: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ class Command:
 
     @functools.cached_property
     def returns(self) -> dict[str, Any] | None:
-        """The JSON Schema of the result as `as_object` gives it; None when the type says nothing.
+        """The JSON Schema of the result as `to_object` gives it; None when the type says nothing.
 
         Computed on demand: most short-lived processes never need it.
         """

@@ -43,7 +43,7 @@ def signature_schema(run: Callable[..., Any]) -> tuple[dict[str, Any], dict[str,
 
 
 def result_schema(run: Callable[..., Any]) -> dict[str, Any] | None:
-    """The JSON Schema of a typed function's result as doors give it, always of an object; see `command.as_object`."""
+    """The JSON Schema of a typed function's result as doors give it, always of an object; see `command.to_object`."""
     kind = _kinds(run).get("return", Any)
     return _once(_results, kind, lambda: _of_result(kind))
 

@@ -41,7 +41,8 @@ class Throttle:
     def admit(self, call: Call, policy: Policy | None, *, inside: bool = False) -> None:
         """Count this call, or refuse it and say when to retry. A refused call is not counted.
 
-        A nested call that itself nests calls, such as a shell built-in, is counted by those, or by `made_none`.
+        A nested call that itself nests calls, such as a shell built-in, is counted by those, or by
+        `count_without_calls`.
         """
         now = self._clock.steady()
         key = _window_key(call)

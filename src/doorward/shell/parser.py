@@ -1,7 +1,8 @@
 """The parser of the session shell: commands with their words, pipes, `&& || ;`, redirects and variables.
 
 The language is a small subset of Unix shells. Any other syntax is refused by name, so that a line never means something
-else than its author intended. The parser reads the text once, from left to right, and its only error is `Fault`.
+else than its author intended. The parser reads the text once, from left to right. Its only error is
+`ShellSyntaxError`.
 """
 
 from __future__ import annotations

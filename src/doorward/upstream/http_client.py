@@ -45,7 +45,7 @@ def redact_url(url: str) -> str:
 
 @functools.lru_cache(1_024)
 def split_url(url: str) -> SplitResult:
-    """Split an HTTP URL into its parts; raises BadAddress for anything else."""
+    """Split an HTTP URL into its parts; raises BadUrl for anything else."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
@@ -218,7 +218,7 @@ def _forwardable_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _redirect_target(method: str, status: int, where: Origin, url: str, onward: str) -> str:
-    """The target of a redirect; raises BadAddress when it must not be followed."""
+    """The target of a redirect; raises BadUrl when it must not be followed."""
     if status not in _FOLLOWED_STATUSES.get(method, frozenset()):
         raise BadUrl(
             f"{format_origin(where)} answered a {method} with the redirect {status} to {redact_url(onward)!r}, which "

@@ -67,7 +67,7 @@ class SessionListener(Protocol):
 
 
 class Session:
-    """Implements `Receiver` for its connection, which exists after `open`."""
+    """Implements `MessageReceiver` for its connection, which exists after `open`."""
 
     connection: UpstreamConnection
 
@@ -140,7 +140,7 @@ class Session:
             self._pending.close(waiting)
 
     def open_subscription(self, params: Mapping[str, Any], ended: Callable[[bool], None]) -> int:
-        """Open a subscription: a request without a deadline, which ends with its response or with `hush`.
+        """Open a subscription: a request without a deadline, which ends with its response or with `close_subscription`.
 
         `ended` is called with whether the server refused it.
         """

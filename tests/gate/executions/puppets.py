@@ -102,7 +102,7 @@ class Puppets:
             """Run another command inside: `command name`, or itself so many times."""
             command, _, rest = name.partition(" ")
             key = "name" if command.startswith("puppet/") else "execution"
-            outcome = await ctx.services.ask(ctx.call, command, {key: rest} if rest else {})
+            outcome = await ctx.services.run_nested(ctx.call, command, {key: rest} if rest else {})
             self.inner.append(outcome)
             return {"status": outcome.status, "code": outcome.code, "call": outcome.call, "result": outcome.result}
 

@@ -263,7 +263,7 @@ async def test_a_call_cannot_cancel_what_it_runs_inside_of(theatre, puppets):
             call = asked(driver, "puppet/ask", "puppet/change one")
             child = await puppets.on_stage("one")
             parent = child.execution.parent
-            refused = await child.ctx.services.ask(child.ctx.call, "execution/cancel", {"execution": parent.id})
+            refused = await child.ctx.services.run_nested(child.ctx.call, "execution/cancel", {"execution": parent.id})
             assert parent.id in executions
             child.end()
             return refused, await call

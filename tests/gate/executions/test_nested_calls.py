@@ -156,5 +156,5 @@ async def test_nothing_runs_inside_a_call_that_is_over_or_only_tells_its_effect(
         puppet.end()
         await call
         with pytest.raises(Conflict):
-            await puppet.ctx.services.ask(puppet.ctx.call, "puppet/change", {"name": "two"})
+            await puppet.ctx.services.run_nested(puppet.ctx.call, "puppet/change", {"name": "two"})
     assert "two" not in puppets.by_name

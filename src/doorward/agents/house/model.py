@@ -106,7 +106,7 @@ class HouseModel:
         near = tuple(one for one in others if one != step.command)[:3]
         lookups = tuple(wanted) if step.lookup else ()
         sure = round(min(plan.score, 1.0), 2)
-        return Suggested(step.command, step.params, sure, f"it asks for {plan.reason}", near, lookups)
+        return Suggested(step.command, step.params, sure, f"understood as {plan.reason!r}", near, lookups)
 
     def _moment(self, seen: Seen) -> float:
         """When the question was asked: its times mean the same in every step, and it is read only once."""

@@ -189,7 +189,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Connect(Protocol):
-    """Connects to a provider's API; see `openai_wire.py` and `anthropic_wire.py`."""
+    """Connects to a provider's API; see `openai_api.py` and `anthropic_api.py`."""
 
     def __call__(self, model: str, address: str, http: httpx2.AsyncClient, *, is_its_maker: bool) -> Model: ...
 

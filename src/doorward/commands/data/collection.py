@@ -145,7 +145,7 @@ async def _plan_drop(ctx: Context, name: str) -> DefinitionPlan:
     if known is None:
         raise NotFound(f"There is no managed collection {name[:80]!r}. data/describe lists all collections.")
     if seen.count:
-        raise Conflict(f"Collection {name} has {seen.count} records. Delete them first.")
+        raise Conflict(f"Collection {name} is not empty (records: {seen.count}). Delete its records first.")
     return DefinitionPlan(name, known, None, seen)
 
 

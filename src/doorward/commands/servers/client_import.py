@@ -169,7 +169,7 @@ class _ImportPlan:
         return {"items": self._items, "skipped": self._skipped, "file": str(self._ctx.services.servers.file)}
 
     def _problem(self, id: str, entry: dict[str, Any]) -> str:
-        """What an entry lacks to be usable. Raise BadServers if it is invalid.
+        """What an entry lacks to be usable. Raise BadServerFile if it is invalid.
 
         Each entry is checked alone, so that a bad entry does not affect the others.
         """

@@ -63,7 +63,7 @@ def take_snapshot(root: int, path: str, most: int) -> Snapshot | None:
 def restore(root: int, path: str, state: Snapshot | None) -> None:
     """Restore `path` to `state`, whatever is there now, atomically where the system allows it.
 
-    A folder stays writable for its owner, so that its content can be restored; `close_folder` sets its own mode.
+    A folder stays writable for its owner, so that its content can be restored; `set_folder_mode` sets its own mode.
     """
     folder, _, name = path.rpartition("/")
     if state is None and take_snapshot(root, path, 0) is None:

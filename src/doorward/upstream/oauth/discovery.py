@@ -147,7 +147,7 @@ async def _read_server_metadata(web: HttpClient, issuer: str) -> dict[str, Any] 
 
 
 async def _fetch_document(web: HttpClient, url: str) -> dict[str, Any] | None:
-    """Fetch a metadata document; None when it does not exist, NotLetIn when that is unknown."""
+    """Fetch a metadata document; None when it does not exist, LoginRequired when that is unknown."""
     status, document = await fetch(web, "GET", url)
     if status >= 500 or status == 429:
         raise LoginRequired(f"{format_origin(origin(url))} answered {status} to the request for its OAuth metadata.")
