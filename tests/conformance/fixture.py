@@ -1,7 +1,7 @@
-"""The profile that the conformance suite is run against: a real house behind the real listener.
+"""The server that the conformance suite runs against: a real Doorward behind the real listener.
 
-It differs from `doorward up` in three things. The room has a recipe that permits everything, the door also answers
-for what only the suite wants, and whoever asks is taken for the bearer of one fixed token, since the suite shows none.
+It differs from `doorward up` in three ways. The room's recipe permits everything, the door also offers the suite's own
+tools, and every request gets one fixed token, because the suite sends none.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 
 import doorward
 from doorward.config.settings import LimitSettings, Settings
-from doorward.core.errors import concrete_errors
+from doorward.core.errors import LedgerUnavailable, concrete_errors
 from doorward.core.model import Admitted, Credential, Permit, Request
 from doorward.gate import executor, permit, runner
 from doorward.gate import gate as gate_module
@@ -336,7 +336,7 @@ def test_a_permit_is_made_in_one_place_and_only_a_permit_executes():
     assert not hasattr(Admitted(None, None, 1.0), "effect")
 
 
-async def test_a_permit_exists_only_once_the_start_of_a_change_is_stored(house, monkeypatch):
+async def test_neither_a_dry_run_nor_a_call_that_waits_for_approval_gets_a_permit(house, monkeypatch):
     made = []
     real = permit.Permit
 
@@ -350,6 +350,21 @@ async def test_a_permit_exists_only_once_the_start_of_a_change_is_stored(house, 
         parked = await driver.ask("scratch/touch", room="lab", params={"text": "x"})
         assert (tried.code, parked.status) == ("dry_run", "parked")
         assert "scratch/touch" not in made
+        await driver.ask("scratch/look", room="lab", params={"text": "x"})
+        assert made[-1] == "scratch/look", "the watch sees the permits that are made"
+
+
+async def test_a_change_whose_start_cannot_be_stored_gets_no_permit(house, monkeypatch):
+    made = []
+
+    async def refuse(*_):
+        raise LedgerUnavailable("no room")
+
+    async with house() as driver:
+        monkeypatch.setattr(driver.house.gate._runner._recorder, "start", refuse)
+        monkeypatch.setattr(permit, "Permit", lambda *args, **kwargs: made.append(args))
+        outcome = await driver.ask("scratch/touch", room="lab", params={"text": "x"})
+    assert (outcome.code, made) == ("ledger_unavailable", [])
 
 
 async def test_a_command_that_no_parameters_could_make_fit_is_not_offered(house):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
-import msgspec
 from msgspec import Meta
 
 from doorward.commands.context import Context
 from doorward.core.classification import Role
 from doorward.core.clock import to_iso
 from doorward.core.model import Kind
-from doorward.rooms.message import Attachment, Card, File, Message
+from doorward.rooms.message import Card, File, Message
 from doorward.rooms.rooms import Room
 
 MessageId = Annotated[str, Meta(description="The id of the message", min_length=1, max_length=64)]
@@ -57,7 +56,3 @@ def is_moderator(ctx: Context, room: Room) -> bool:
     """Whether a caller moderates a room: a person who is one of its owners or admins."""
     member = room.members.get(ctx.caller.id)
     return ctx.caller.kind == "human" and member is not None and member.role is not Role.MEMBER
-
-
-def attachments_to_builtins(attachments: tuple[Attachment, ...]) -> list[Any]:
-    return [msgspec.to_builtins(one) for one in attachments]

@@ -143,10 +143,7 @@ class ServerConnection(HttpToolsProtocol):
         return not self._discarding
 
     def _accept_cached(self, again: headers.CachedHead, data: bytes) -> None:
-        """Accept a request whose head equals an earlier one, without parsing it again.
-
-        This is safe because the parser is between two requests, and its result depends only on the bytes of the head.
-        """
+        """Accept a head equal to an earlier one without parsing it: the parser's result depends on its bytes alone."""
         if self._running is None:
             self._wait_started = self.loop.time()
         scope = again.scope.copy()
@@ -219,7 +216,6 @@ class ServerConnection(HttpToolsProtocol):
             self.pipeline.appendleft((cycle, self.app))
 
     def _build_scope(self, version: str) -> HTTPScope:
-        """The ASGI scope of the request."""
         target = httptools.parse_url(self.url)
         path = target.path.decode("ascii")
         return {
@@ -323,7 +319,6 @@ class ServerConnection(HttpToolsProtocol):
 
     @property
     def is_streaming(self) -> bool:
-        """Whether a response has started and is not complete."""
         return self._running is not None and self._running.response_started
 
     def disconnect(self) -> None:
@@ -363,7 +358,6 @@ class ServerConnection(HttpToolsProtocol):
             self._linger()
 
     def _disconnect_requests(self) -> None:
-        """Tell the running and waiting requests that the client is gone."""
         for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
             if cycle is not None:
                 cycle.disconnected = True
