@@ -46,7 +46,7 @@ async def test_an_approved_call_runs_once_and_the_model_goes_on_with_its_result(
         (card,) = await house.cards()
         assert (card.state, card.code) == ("done", "ok")
         assert note(driver)
-        assert "A person said yes" in house.model.shown[-1].turns[-1].text
+        assert "Approved" in house.model.shown[-1].turns[-1].text
         assert (await house.said("guide"))[-1] == "What now?"
         assert [one["status"] for one in await house.records()] == ["parked", "started", "done"]
         assert await persona_calls.all_open(driver.house.services.store) == []
@@ -89,7 +89,7 @@ async def test_a_turn_goes_on_in_the_order_in_which_it_went_with_each_result_onc
         "data/list: done.",
         "Let me write.",
         ["file_write"],
-        "A person said yes. file/write: done.",
+        "Approved. file/write: done.",
     ]
     calls = [call for turn in turns for call in turn.calls]
     assert [call.id for call in calls] == [turn.answers for turn in turns if turn.role == "result"]
@@ -109,7 +109,7 @@ async def test_of_two_that_wait_each_goes_on_with_its_own_question_and_nothing_o
     asked_last = [[turn.text for turn in turns if turn.role == "user"][-1] for turns in shown]
     assert asked_last == ["Write one, please.", "Write two, please."]
     ends = [[turn.text.partition("\n")[0] for turn in turns[-3:]] for turns in shown]
-    assert ends == [[words, "", "A person said yes. file/write: done."] for words in ("One first.", "Now two.")]
+    assert ends == [[words, "", "Approved. file/write: done."] for words in ("One first.", "Now two.")]
 
 
 async def test_what_people_did_not_approve_is_not_asked_of_them_again_in_the_turn(driver: Any) -> None:

@@ -32,7 +32,7 @@ def test_a_recipe_shows_what_would_change_and_once_saved_it_has(console: Console
     text.fill(SHUT)
     rights = page.get_by_role("tabpanel")
     expect(rights).to_contain_text("data/count")
-    page.get_by_role("tab", name="Time machine").click()
+    page.get_by_role("tab", name="Replay").click()
     page.get_by_role("button", name="Replay").click()
     expect(rights).to_contain_text("data/count")
     page.get_by_role("button", name="Save…").click()

@@ -167,8 +167,8 @@ class TestExplain:
         assert "valid: room/say; commands of the tiers information, visual, code." in ended.json["reason"]
 
     def test_a_command_for_people_is_allowed_to_the_person_and_denied_to_the_agent(self, shared: Doorward) -> None:
-        assert shared("explain", "--room=", "--as=me", "recipe/put").json["rule"] == "house: a person with root access"
-        assert shared("explain", "recipe/put").json["rule"] == "house: only people"
+        assert shared("explain", "--room=", "--as=me", "recipe/put").json["rule"] == "built-in: a person with root access"
+        assert shared("explain", "recipe/put").json["rule"] == "built-in: only people"
 
     def test_the_approval_it_would_need_is_told(self, shared: Doorward) -> None:
         assert shared("explain", "file/write").json["approval"]["quorum"] == 1
@@ -180,4 +180,4 @@ class TestExplain:
 
     def test_a_room_that_is_not_there_is_denied(self, shared: Doorward) -> None:
         ended = shared("explain", "--room", "attic", "data/list")
-        assert (ended.code, ended.json["rule"]) == (3, "house: no such room")
+        assert (ended.code, ended.json["rule"]) == (3, "built-in: no such room")

@@ -262,7 +262,7 @@ async def test_explain_names_the_rooms_there_are_instead_of_one_that_there_is_no
     async with house() as driver:
         request = Request(command="scratch/look", credential=Credential(owner=True), door="t", room="zz")
         told = await driver.house.gate.explain(request)
-    assert told["reason"] == "You have no room 'zz'. Your rooms: general, lab."
+    assert told["reason"] == "There is no room 'zz' that you may act in. Your rooms: general, lab."
 
 
 async def test_events_are_published_after_the_record_is_stored(house):

@@ -84,7 +84,7 @@ async def test_a_call_by_the_tools_own_name_is_a_call_of_its_command(house):
 async def test_a_call_by_the_tools_own_name_skips_no_approval(house):
     waits = await house.run("mcp/call", server="time", tool="add", arguments={"a": 1})
     assert (waits.status, waits.code, waits.command) == ("parked", "approval_needed", "mcp/time/add")
-    assert waits.rule == "house: mcp/time/add asks first", "no recipe says so"
+    assert waits.rule == "built-in: mcp/time/add needs approval", "no recipe says so"
     assert house.servers["time"].calls == []
     await house.driver.owner("approval/approve", id=waits.ticket)
     again = await house.driver.ask("mcp/call", room="den", ticket=waits.ticket)
@@ -176,7 +176,7 @@ async def test_a_server_that_is_away_says_when_it_is_tried_again(house):
 @pytest.mark.parametrize("command", ["mcp/test", "mcp/approve", "mcp/restart"])
 async def test_only_people_who_might_change_servers_do_this(house, command):
     agent = await house.run(command, server="time")
-    assert agent.rule == "house: only people"
+    assert agent.rule == "built-in: only people"
     await house.driver.owner("user/create", id="anna", access="edit")
     token = await house.driver.token("laptop", user="anna", kind="human", access="edit")
     person = await house.driver.ask(command, token=token, room="", params={"server": "time"})

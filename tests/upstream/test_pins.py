@@ -33,7 +33,7 @@ async def test_nobody_may_run_a_tool_whose_definition_changed(trusting):
     await trusting.lists("time", OTHER, tool("add"))
     for by in ("helper", ""):
         outcome = await trusting.run("mcp/time/now", by=by)
-        assert (outcome.status, outcome.code, outcome.rule) == ("refused", "not_permitted", "house: withheld")
+        assert (outcome.status, outcome.code, outcome.rule) == ("refused", "not_permitted", "built-in: withheld")
         assert "doorward servers approve time now" in outcome.message
     assert len(trusting.servers["time"].calls) == 1
     assert "mcp/time/now" not in [one.name for one in trusting.house.gate.offered(trusting.owner, "den")]
@@ -88,7 +88,7 @@ async def test_what_changed_once_more_since_it_was_shown_is_not_approved(trustin
 async def test_only_people_approve_definitions(trusting):
     await trusting.lists("time", OTHER, tool("add"))
     outcome = await trusting.run("mcp/approve", server="time")
-    assert (outcome.status, outcome.rule) == ("refused", "house: only people")
+    assert (outcome.status, outcome.rule) == ("refused", "built-in: only people")
 
 
 async def test_a_definition_that_is_again_what_it_was_is_in_force_again(trusting):

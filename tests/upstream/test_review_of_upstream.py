@@ -497,7 +497,7 @@ async def test_a_schema_that_takes_for_ever_to_hold_parameters_against_stops_nob
     await house.ready()
     assert "one value would be visited more than" in house.command("mcp/time/now").withheld
     outcome = await house.run("mcp/time/now")
-    assert (outcome.code, outcome.rule) == ("not_permitted", "house: withheld")
+    assert (outcome.code, outcome.rule) == ("not_permitted", "built-in: withheld")
 
 
 async def test_another_tenant_learns_nothing_of_the_tools_of_the_house(house):

@@ -113,7 +113,7 @@ async def test_what_somebody_changed_since_is_not_undone(driver: Any) -> None:
 async def test_no_agent_may_change_servers(driver: Any, command: str, params: dict[str, Any]) -> None:
     await owner(driver, "room/create", name="free", recipe="admin")
     refused = await driver.ask(command, by="helper", room="free", params=params)
-    assert (refused.status, refused.rule) == ("refused", "house: only people")
+    assert (refused.status, refused.rule) == ("refused", "built-in: only people")
     looked = await driver.ask(command, by="helper", room="free", params=params, dry_run=True)
     assert (looked.result["decision"], "effect" in looked.result) == ("refused", False)
     assert not file_of(driver).exists()

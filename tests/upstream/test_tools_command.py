@@ -70,7 +70,7 @@ async def test_a_tool_whose_schema_is_of_no_use_is_withheld_and_the_others_live_
     bad, good = await offering(house, tool("bad", inputSchema=schema), tool("good"))
     assert why in bad.withheld
     outcome = await house.run(bad.name, by="", a=1)
-    assert (outcome.code, outcome.rule) == ("not_permitted", "house: withheld")
+    assert (outcome.code, outcome.rule) == ("not_permitted", "built-in: withheld")
     assert (await house.run(good.name, by="")).status == "done"
     shown = (await house.driver.owner("mcp/tools")).result["items"]
     assert [bool(one["withheld"]) for one in shown] == [True, False]

@@ -32,4 +32,4 @@ def test_without_a_server_running_the_terminal_starts_the_one_that_it_needs(tmp_
     listed = doorward("run", "--as", "me", "--room", "den", "mcp/restart", "--server=echo")
     assert (listed.json["result"]["state"], listed.json["result"]["changed"]) == ("ready", 1)
     refused = doorward("run", "--as", "me", "--room", "den", "mcp/echo/echo", "--text=hello")
-    assert refused.json["rule"] == "house: withheld"
+    assert refused.json["rule"] == "built-in: withheld"

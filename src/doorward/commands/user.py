@@ -298,7 +298,7 @@ def _tenant(ctx: Context, tenant: str) -> str:
 def _keep_before_image(ctx: Context, old: User | None, new: User | None) -> Statement:
     user = old or new
     if user is None:
-        raise TypeError("a user that never was cannot be kept")
+        raise TypeError("a before-image needs the old or the new user")
     return before_images.store_image(
         ctx.call,
         kind="user",

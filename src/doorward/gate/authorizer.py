@@ -15,9 +15,9 @@ from doorward.gate.recipes.policy import Policy, find_approval_terms, is_irrever
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
-_NO_SUCH_ROOM = "house: no such room"
+_NO_SUCH_ROOM = "built-in: no such room"
 _MOST_NAMED = 10
-_KEEPER_ASKS = "house: the keeper asks before what cannot be undone"
+_KEEPER_ASKS = "built-in: the keeper needs approval for commands that cannot be undone"
 
 
 class Authorizer:
@@ -57,15 +57,15 @@ class Authorizer:
         """The denial that applies in every room and under every recipe, or None."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
-            return _denied("house: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
+            return _denied("built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
         if facts.runs_agent and (caller.keeper or caller.persona):
             reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
-            return _denied("house: personas and the keeper do not ask the keeper", reason)
+            return _denied("built-in: personas and the keeper cannot call the keeper", reason)
         if command.withheld:
-            return _denied("house: withheld", command.withheld)
+            return _denied("built-in: withheld", command.withheld)
         if facts.server_wide and caller.tenant != LOCAL:
             return _denied(
-                "house: its own tenant",
+                "built-in: only the tenant of the server",
                 f"{command.name} concerns the whole server. Only members of the tenant {LOCAL!r} may run it.",
             )
         if caller.access < facts.access:
@@ -139,7 +139,7 @@ class Authorizer:
         """The denial when the room itself is closed to this caller, or None."""
         found = self._rooms.get(caller.tenant, room)
         if found is None or not caller.covers_room(room):
-            return _denied(_NO_SUCH_ROOM, f"You have no room {room[:80]!r}.")
+            return _denied(_NO_SUCH_ROOM, f"There is no room {room[:80]!r} that you may act in.")
         if found.archived:
             return _denied(f"room {room}: archived", f"The room {room!r} is archived. Nothing runs in it.")
         if found.membership_of(caller) is None or (caller.persona and caller.id not in found.members):
@@ -164,9 +164,9 @@ class Authorizer:
     def _outside_rooms(caller: Caller, command: Command) -> Ruling:
         if not _acts_anywhere(caller):
             who = {"ai": "agents act", "service": "programs act"}.get(caller.kind, "this token acts")
-            return _denied("house: agents act in rooms", f"Name a room to run {command.name}: {who} only in rooms.")
+            return _denied("built-in: agents act in rooms", f"Name a room to run {command.name}: {who} only in rooms.")
         who = "the keeper, for a person" if caller.keeper else "a person"
-        return Ruling(True, f"house: {who} with {caller.access.label} access")
+        return Ruling(True, f"built-in: {who} with {caller.access.label} access")
 
     @staticmethod
     def _why(call: Call) -> str:

@@ -68,7 +68,7 @@ class Energy:
             raise OutOfEnergy(
                 f"{call.caller.principal} has no energy left: the level is {level:.1f} and must be above 0{when}.",
                 retry_after=wait,
-                rule="house: energy",
+                rule="built-in: energy",
             )
         self._put(call.caller, level - call.command.facts.cost)
         return Reservation(call.command.facts.cost)

@@ -14,7 +14,7 @@ from doorward.core.errors import BadParams
 from doorward.core.model import Call
 from doorward.gate.executions.execution import Execution
 
-RULE = "house: a redacted secret is not written back"
+RULE = "built-in: a redacted secret is not written back"
 _TALK = ("room/",)
 """Commands that only send text to people, which may hold the placeholder."""
 

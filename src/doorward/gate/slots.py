@@ -113,7 +113,7 @@ class NestedPlace:
             name = parent.call.command.name
             raise NotPermitted(
                 f"Calls can be nested at most {DEEPEST} deep, and {name} is at that depth.",
-                rule=f"house: at most {DEEPEST} calls inside each other",
+                rule=f"built-in: calls nested at most {DEEPEST} deep",
             )
         return cls()
 

@@ -137,7 +137,7 @@ class Throttle:
             raise TooFast(
                 f"The line door takes at most {most} calls in {span:g} s from one client. Retry in {wait:.1f} s.",
                 retry_after=wait,
-                rule=f"house: {most} calls in {span:g} s on the line door",
+                rule=f"built-in: {most} calls in {span:g} s on the line door",
             )
         return window
 
@@ -155,7 +155,7 @@ class Throttle:
             f"{self._limits.loop_seconds:g} s. Its last answer was: {repeat.text or '(none yet)'}",
             hint="Use that answer, or make a different call.",
             retry_after=wait,
-            rule=f"house: call number {self._limits.loop_repeats} of the same is a loop",
+            rule=f"built-in: loop guard, {self._limits.loop_repeats} equal calls",
         )
 
     def _per_response(self, call: Call, most: int) -> None:

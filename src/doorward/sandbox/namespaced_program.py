@@ -108,7 +108,7 @@ class NamespacedProgram:
         """Wait for the launcher inside the sandbox and learn its process, which will become the program."""
         _, self.process = await self._receive()
         if not self.process:
-            raise WorkerGone(self._helper.last_error_line() or "the sandbox ended as it started")
+            raise WorkerGone(self._helper.last_error_line() or "the sandbox ended during start-up")
         # The launcher waits for its setup, so these process numbers cannot have been reused.
         self._program = os.pidfd_open(self.process)
         first = parent_of(self.process)

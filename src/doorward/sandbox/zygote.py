@@ -122,5 +122,5 @@ class Zygote:
         finally:
             loop.remove_reader(self._control)
         if answer is None:
-            raise WorkerGone(self.last_error_line() or "the sandbox ended as it started")
+            raise WorkerGone(self.last_error_line() or "the sandbox ended during start-up")
         self.landlock = bool(answer["landlock"])

@@ -139,7 +139,7 @@ class ShellSessions:
             raise NotPermitted(
                 f"The session {id} was opened {there} and works only there; this call is {here}.",
                 hint="Omit the session to open a new one here.",
-                rule="house: a session stays where it was opened",
+                rule="built-in: a session stays where it was opened",
             )
         return session
 

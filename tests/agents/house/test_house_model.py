@@ -239,7 +239,7 @@ async def test_the_messages_that_fit_best_are_quoted_and_questions_are_not() -> 
             "I was not allowed to run file/write: Not here.",
         ),
         (
-            result("file_write", 'Result: {"path": "a", "bytesAfter": 2}', "A person said yes. file/write: done."),
+            result("file_write", 'Result: {"path": "a", "bytesAfter": 2}', "Approved. file/write: done."),
             "A person agreed, and it is done. I wrote a: it has 2 bytes now. It can be taken back with file/undo.",
         ),
         (result("room_who", found({"member": "a"}, {"member": "b"})), "There are 2 records:\n- member a\n- member b"),

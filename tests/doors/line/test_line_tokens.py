@@ -112,9 +112,9 @@ async def test_a_good_token_that_is_refused_its_room_does_not_become_the_owners_
         barred = await everything_is_refused(wire)
     assert (refused["error"]["code"], refused["error"]["message"]) == (
         "not_permitted",
-        "You have no room 'general'. Your rooms: lab.",
+        "There is no room 'general' that you may act in. Your rooms: lab.",
     )
-    assert refused["error"]["rule"] == "house: no such room"
+    assert refused["error"]["rule"] == "built-in: no such room"
     assert barred
 
 
@@ -147,7 +147,7 @@ async def test_whoever_names_no_room_acts_in_the_one_that_its_token_is_good_for(
     assert (first["result"]["client"]["room"], first["result"]["tools"] > 50) == ("lab", True)
     assert called["type"] == beside["type"] == "response"
     assert {row["room"] for row in rows} == {"lab"}
-    assert nowhere["error"]["message"] == "You have no room 'general'. Your rooms: annex, lab."
+    assert nowhere["error"]["message"] == "There is no room 'general' that you may act in. Your rooms: annex, lab."
     assert named["result"]["client"]["room"] == "annex"
 
 
@@ -161,7 +161,7 @@ async def test_the_room_of_one_token_is_not_that_of_the_next(line):
         elsewhere = await wire.asked("e", "list_tools", {}, room="annex")
     assert [one["result"]["client"]["room"] for one in said] == ["annex", "lab"]
     assert listed["type"] == "response"
-    assert elsewhere["error"]["message"] == "You have no room 'annex'. Your rooms: lab."
+    assert elsewhere["error"]["message"] == "There is no room 'annex' that you may act in. Your rooms: lab."
 
 
 @pytest.mark.parametrize("loose", [{"network": True}, {"allow_unconfined": True}])

@@ -148,7 +148,7 @@ async def test_a_token_for_other_rooms_finds_no_such_room(house: McpHouse):
     web = await house.web(rooms=["general"])
     answer = await web.call("probe_number")
     assert answer.result["_meta"]["doorward/code"] == "not_permitted"
-    assert "You have no room 'workshop'" in answer.said
+    assert "There is no room 'workshop' that you may act in" in answer.said
 
 
 @pytest.mark.parametrize("room", ["a\r\nx-evil: 1", "\u4e2d", 'a", error="x'])

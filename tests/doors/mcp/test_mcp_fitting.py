@@ -125,7 +125,7 @@ async def test_a_session_belongs_to_the_address_that_it_was_opened_at(house: Mcp
 async def test_a_room_that_is_not_there_is_said_and_not_shown_empty(house: McpHouse, method: str):
     web = await house.web(room="nope")
     answer = await web.ask(method)
-    assert answer.error["message"] == "You have no room 'nope'. Your rooms: general, workshop."
+    assert answer.error["message"] == "There is no room 'nope' that you may act in. Your rooms: general, workshop."
 
 
 @pytest.mark.parametrize("tool", ["run_command", "describe_command"])

@@ -254,7 +254,7 @@ async def test_a_room_that_is_not_there_for_the_caller_is_said_at_once(house: Mc
         web = await house.web(room=room, rooms=["workshop"])
         answer = await web.initialize()
         assert answer.error["code"] == -32602
-        assert f"You have no room '{room}'" in answer.error["message"]
+        assert f"There is no room '{room}' that you may act in" in answer.error["message"]
         assert "mcp-session-id" not in answer.headers
         assert "You have no room" in (await web.ask("server/discover")).error["message"]
 

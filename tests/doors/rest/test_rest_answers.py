@@ -99,7 +99,7 @@ async def test_me_says_whom_a_token_speaks_for(rest: Any) -> None:
 async def test_an_agent_acts_in_a_room_only(rest: Any) -> None:
     agent = await rest.agent()
     outside, inside = await agent.get("/api/rooms"), await agent.get("/api/rooms?room=general")
-    assert (outside.status_code, outside.json()["rule"]) == (403, "house: agents act in rooms")
+    assert (outside.status_code, outside.json()["rule"]) == (403, "built-in: agents act in rooms")
     assert inside.status_code == 200
 
 

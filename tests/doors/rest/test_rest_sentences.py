@@ -13,7 +13,7 @@ async def test_a_room_that_is_not_there_is_refused_and_not_shown_empty(rest: Res
     answer = await agent.get("/api/commands", params={"room": "nope"})
     assert (answer.status_code, answer.json()["detail"]) == (
         403,
-        "You have no room 'nope'. Your rooms: general.",
+        "There is no room 'nope' that you may act in. Your rooms: general.",
     )
     assert (await agent.get("/api/commands", params={"room": "general"})).json()["total"] > 0
 

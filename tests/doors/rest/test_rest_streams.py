@@ -250,7 +250,7 @@ def test_events_show_only_rooms_that_a_caller_may_see(server: Running) -> None:
             server.owner("room/say", name="attic", text="not for you")
             server.owner("room/say", name="lab", text="for you")
             assert stream.next()[1]["data"]["room"] == "lab"
-    assert (outside.status_code, outside.json()["rule"]) == (403, "house: agents act in rooms")
+    assert (outside.status_code, outside.json()["rule"]) == (403, "built-in: agents act in rooms")
 
 
 def test_an_agent_that_comes_back_for_events_again_and_again_is_no_loop(server: Running) -> None:

@@ -10,7 +10,7 @@ from doorward.agents.house.telling import Got
 from doorward.agents.models.model import ChatTurn
 from doorward.core import strictjson
 
-_HEAD = re.compile(r"(?P<approved>A person said yes\. )?(?P<command>[\w/.-]+): (?P<status>done|refused|failed)\b")
+_HEAD = re.compile(r"(?P<approved>Approved\. )?(?P<command>[\w/.-]+): (?P<status>done|refused|failed)\b")
 _OTHER = re.compile(r"(?P<command>[\w/.-]+): (?P<why>[^\n]+)")
 _FOUND = re.compile(r"Found (\d+) items:\n?")
 _ITEM = re.compile(r"^\d+\. (?P<value>.+)$", re.MULTILINE)

@@ -30,7 +30,7 @@ _TOOL_SHARE = 0.5
 """The share of the prompt that tools may take. Beyond it the model gets a short list and a search command."""
 _SEARCH_COMMANDS = ("help/search", "help/describe")
 _MAX_MEMBERS = 50
-_SAMPLE_TEXT = '{"type": "object", "properties": {"path": {"description": "Where it lies", "type": "string"}}} ' * 8
+_SAMPLE_TEXT = '{"type": "object", "properties": {"path": {"description": "Path of the file", "type": "string"}}} ' * 8
 _MAX_COSTS = 64
 _TOOL_COSTS: weakref.WeakKeyDictionary[Command, dict[tuple[str, int, int], int]] = weakref.WeakKeyDictionary()
 """The cost of each command, by model. Counting a hundred schemas for every answer would be slow."""

@@ -276,7 +276,7 @@ class PersonaWorker:
         if back.waits is not None:
             await self._pending_calls.add(back.waits)
             return None
-        said = f"A person said yes. {back.text}"
+        said = f"Approved. {back.text}"
         return ChatTurn(role="result", text=said, answers=card.id, tool=wire_name(command))
 
     async def _close_denied(self, call: OpenCall, card: Message, approval: Approval | None) -> str:

@@ -160,7 +160,7 @@ def find_approval_terms(policy: Policy | None, command: Command, kind: Kind) -> 
 
 
 def _own_approval_rule(command: Command) -> str:
-    return f"house: {command.name} asks first"
+    return f"built-in: {command.name} needs approval"
 
 
 def is_irreversible(command: Command) -> bool:
@@ -188,7 +188,7 @@ def decide_permission(commands: AiCommands | None, name: str, tier: Tier) -> Rul
     if denied is not None:
         return _deny(commands, f'blacklist "{denied}"', f"{name} is on the blacklist of this room's recipe")
     if commands.visual.screenshot_only and tier is Tier.VISUAL and name != SCREENSHOT:
-        fault = f"{name} is a visual command, and of those this room's recipe allows only {SCREENSHOT}"
+        fault = f"{name} is not allowed: of the visual commands, this room's recipe allows only {SCREENSHOT}"
         return _deny(commands, "visual.screenshotOnly", fault)
     if commands.visual.no_clicks and name in CLICKS:
         return _deny(commands, "visual.noClicks", f"{name} clicks, and this room's recipe forbids clicks")

@@ -255,7 +255,7 @@ class Accounts:
 
     async def _register(self, attempt: AccountAttempt, password: str, name: str, passcode: str) -> LoginGrant:
         if self._settings.registration == "closed":
-            raise NotPermitted("Registration is closed (the setting rest.registration).", rule="house: closed")
+            raise NotPermitted("Registration is closed (the setting rest.registration).", rule="built-in: registration is closed")
         self._limiter.count((f"register\0{attempt.address}", REGISTRATION_LIMIT))
         spent = await self._use_invitation(attempt, passcode) if self._settings.registration == "code" else []
         user = User(attempt.tenant, attempt.user, name or attempt.user, "human", Access.ROOT)
@@ -328,7 +328,7 @@ class Accounts:
             tier=Tier.SYSTEM,
             params=to_storable(_encode(claimed).decode()),
             digest="",
-            rule="house: passwords",
+            rule="built-in: password attempts",
             approval="",
             reserved=0.0,
             spent=0.0,

@@ -39,7 +39,7 @@ class AttemptLimiter:
         waits = [self._wait(key, limit, now) for key, limit in limited]
         wait = max(waits, default=0.0)
         if wait > 0:
-            raise TooFast(f"Too many attempts. Try again in {wait:.0f} s.", retry_after=wait, rule="house: attempts")
+            raise TooFast(f"Too many attempts. Try again in {wait:.0f} s.", retry_after=wait, rule="built-in: attempts")
         for key, _ in limited:
             self._window(key).append(now)
 

@@ -143,7 +143,7 @@ export default function RecipePage({ id, query, navigate }) {
 
 const TABS = [
   ["rights", "Permissions"],
-  ["replay", "Time machine"],
+  ["replay", "Replay"],
   ["diff", "Changes"],
 ];
 
