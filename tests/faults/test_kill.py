@@ -91,11 +91,11 @@ def victims() -> Iterator[list[Victim]]:
         one.close()
 
 
-def test_a_hundred_kills_at_work_lose_no_record(victims: list[Victim], tmp_path: Path) -> None:
+def test_fifty_kills_at_work_lose_no_record(victims: list[Victim], tmp_path: Path) -> None:
     def one_lane(lane: int) -> tuple[int, int]:
         chance = random.Random(lane)
         kills = recovered = 0
-        for number in range(4):
+        for number in range(2):
             home, answered = Home(tmp_path / f"work-{lane}-{number}"), dict[str, list[Any]]()
             for round_ in range(13):
                 seed = lane * 10_000 + number * 100 + round_
@@ -115,8 +115,8 @@ def test_a_hundred_kills_at_work_lose_no_record(victims: list[Victim], tmp_path:
 
     with ThreadPoolExecutor(2) as lanes:
         done = list(lanes.map(one_lane, range(2)))
-    assert sum(kills for kills, _ in done) >= 100
-    assert sum(recovered for _, recovered in done) > 30, "few kills struck in the middle of a call"
+    assert sum(kills for kills, _ in done) >= 50
+    assert sum(recovered for _, recovered in done) > 15, "few kills struck in the middle of a call"
 
 
 def test_a_kill_at_any_moment_of_first_use_leaves_a_home_that_opens(victims: list[Victim], tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ async def test_what_is_shown_is_what_runs_with_hidden_characters_written_out(lab
     assert "  " not in shown.replace('", "', "")
 
 
-async def test_ten_thousand_racing_decisions_execute_nothing_wrong(lab, clock):
+async def test_thousands_of_racing_decisions_execute_nothing_wrong(lab, clock):
     """Approve, deny, double, late, replayed and edited uses in random order; only what was approved in time, once."""
     chance = random.Random(20_261_116)
     async with lab() as driver:
@@ -251,7 +251,7 @@ async def test_ten_thousand_racing_decisions_execute_nothing_wrong(lab, clock):
         approved_in_time: set[str] = set()
         ran: Counter[str] = Counter()
         round_ = 0
-        while decisions < 10_000:
+        while decisions < 2_500:
             round_ += 1
             tickets = [(await ask(driver, path=f"{round_}-{n}.txt")).ticket for n in range(10)]
 
@@ -290,4 +290,4 @@ async def test_ten_thousand_racing_decisions_execute_nothing_wrong(lab, clock):
     assert {row["approval"]: row["n"] for row in starts} == dict.fromkeys(ran, 1)
     assert {row["id"] for row in used} == set(ran)
     assert all(row["decided_at"] < row["expires_at"] for row in used)
-    assert len(ran) > 100, "the race would mean little if nothing ever ran"
+    assert len(ran) > 25, "the race would mean little if nothing ever ran"

@@ -1,4 +1,4 @@
-"""The permission decision against an independent model of it, on a million random cases (R2.2)."""
+"""The permission decision against an independent model of it, on 200,000 random cases (R2.2)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AREAS = {
 NAMES = [area + verb for area, verbs in AREAS.items() for verb in verbs]
 CASES = [(name, tier) for name in NAMES for tier in Tier]
 PATTERNS = [*NAMES, *(f"{area}*" for area in AREAS), "no/such", "nothing/*"]
-ROUNDS = 1_000_000 // len(CASES)
+ROUNDS = 200_000 // len(CASES)
 
 
 @functools.cache
@@ -86,7 +86,7 @@ def random_recipe(chance: random.Random) -> dict[str, Any]:
     return {"recipeId": "drawn", "displayName": "Drawn", "strategy": strategy}
 
 
-def test_the_decision_is_that_of_the_model_in_a_million_cases() -> None:
+def test_the_decision_is_that_of_the_model_in_every_random_case() -> None:
     chance = random.Random(20_251)
     allowed = different = 0
     for _ in range(ROUNDS):
