@@ -56,10 +56,29 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "mcp.sock"
 
     def workspace(self, configured: str, tenant: str, local: str) -> Path:
-        """The folder that a tenant's file commands work in."""
+        """The folder that a tenant's file commands work in. It shares nothing with the rest of the home folder."""
         if tenant != local:
-            return self.path / "tenants" / tenant / "workspace"
-        return Path(configured).expanduser() if configured else self.path / "workspace"
+            own = self.path / "tenants" / tenant / "workspace"
+            folder = own
+        else:
+            own = self.path / "workspace"
+            folder = Path(configured).expanduser().absolute() if configured else own
+        overlap = self.describe_overlap(folder)
+        if overlap and folder.resolve() != self.path.resolve().joinpath(*own.relative_to(self.path).parts):
+            raise Unusable(
+                f"The workspace {folder} {overlap}, which no command may read.",
+                hint=f"Set files.workspace to a folder outside {self.path}, or leave it empty to use {own}.",
+            )
+        return folder
+
+    def describe_overlap(self, folder: Path) -> str:
+        """How a folder overlaps the home folder after symlinks are resolved, as a clause; empty if it does not."""
+        real, home = folder.resolve(), self.path.resolve()
+        if real == home:
+            return f"is Doorward's home folder {home}"
+        if home.is_relative_to(real):
+            return f"contains Doorward's home folder {home}"
+        return f"is in Doorward's home folder {home}" if real.is_relative_to(home) else ""
 
     def has_no_recipes(self) -> bool:
         return not any(self.recipes.glob("*.json"))

@@ -14,9 +14,11 @@ from pathlib import Path
 import msgspec
 
 from doorward.config.settings import Settings
-from doorward.core.errors import CommandFailed, SandboxUnavailable
+from doorward.core.errors import CommandFailed, SandboxUnavailable, Unusable
+from doorward.sandbox import view
 from doorward.sandbox.confinement import Confinement, ConfinementLevel
 from doorward.sandbox.confinement_probe import find_confinement
+from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
 from doorward.sandbox.overlay_changes import OverlayChanges, read_changes
 from doorward.sandbox.program import OnOutput, Program, SandboxProfile, SandboxResult
@@ -33,6 +35,7 @@ class Sandbox:
     def __init__(self, home: Path, settings: Settings) -> None:
         self._home = home
         self._settings = settings.sandbox
+        check_readable_folders(settings.sandbox.readable, home)
         self._pools = WorkerPools(settings.sandbox, self._start_zygote)
         self._checked: set[SandboxProfile] = set()
         """Profiles already checked and allowed."""
@@ -58,8 +61,8 @@ class Sandbox:
         self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None
     ) -> tuple[SandboxResult, OverlayChanges]:
         """Run a program on a copy-on-write view; return its result and its changes. The workspace stays unchanged."""
-        view = msgspec.structs.replace(profile, files="copy")
-        ended, layer = await self._run(view, program, on_output)
+        on_copy = msgspec.structs.replace(profile, files="copy")
+        ended, layer = await self._run(on_copy, program, on_output)
         try:
             workspace, room = Path(profile.workspace), self._settings.scratch_bytes
             return ended, await asyncio.to_thread(read_changes, layer, workspace, room, ended.began)
@@ -75,6 +78,7 @@ class Sandbox:
         """
         found = await self._confinement()
         self._check_level(found)
+        self._check_home_hidden()
         return await self._program_host.keep(found, surroundings, argv, environment, folder)
 
     def set_governing_files(self, files: Callable[[], Iterable[Path]]) -> None:
@@ -140,14 +144,18 @@ class Sandbox:
         self._check_level(found)
         if profile.files == "copy" and not found.copies:
             raise SandboxUnavailable(f"Copy-on-write views are not available: the sandbox is {found.level}.")
-        if _contains(profile.workspace, self._home):
-            raise SandboxUnavailable(
-                f"The workspace {profile.workspace} contains Doorward's own folder {self._home}, "
-                "which no program may see.",
-                hint="Choose another folder with the setting files.workspace.",
-            )
+        self._check_home_hidden(profile.workspace)
         self._checked.add(profile)
         return found
+
+    def _check_home_hidden(self, *places: str) -> None:
+        """Raise SandboxUnavailable when programs would see the home folder in one of these places or in the system's."""
+        for place in (*places, *view.list_system_folders(), view.find_python()[1]):
+            if is_beneath(os.path.realpath(self._home), os.path.realpath(place)):
+                raise SandboxUnavailable(
+                    f"Programs see {place}, which contains Doorward's home folder {self._home}. No program may see it.",
+                    hint="Choose another folder with the setting files.workspace, or set DOORWARD_HOME to another.",
+                )
 
     def _check_level(self, found: Confinement) -> None:
         """Raise SandboxUnavailable when the confinement is weaker than the settings require."""
@@ -164,6 +172,10 @@ class Sandbox:
 
     async def _start_zygote(self, profile: SandboxProfile) -> Zygote:
         found = await self._confinement()
+        try:
+            check_readable_folders(self._settings.readable, self._home)  # a symlink may lead elsewhere by now
+        except Unusable as error:
+            raise SandboxUnavailable(error.message, hint=error.hint) from error
         scratch = Path() if found.namespaces else self._scratch_folder()
         return await found.start_zygote(profile, self._settings, scratch)
 
@@ -177,7 +189,3 @@ class Sandbox:
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self._home))
         return self._scratch
-
-
-def _contains(folder: str, inner: Path) -> bool:
-    return inner.resolve().is_relative_to(Path(folder).resolve())
