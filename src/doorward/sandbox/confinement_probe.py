@@ -26,9 +26,7 @@ _REQUIRED = frozenset(
 """When one of these is not blocked, programs count as not confined at all."""
 
 
-_SEEN_WITHOUT_NAMESPACES = (
-    "programs can see names and sizes of files outside, and change priorities of the account's other processes"
-)
+_SEEN_WITHOUT_NAMESPACES = "programs can see names and sizes of files outside"
 
 
 async def find_confinement(home: Path, settings: Settings) -> Confinement:
