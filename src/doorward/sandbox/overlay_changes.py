@@ -30,6 +30,8 @@ class OverlayChanges(msgspec.Struct, frozen=True):
     """Paths of new pipes, sockets and devices, which cannot be applied to the workspace."""
     place: tuple[int, int]
     """Device and inode of the workspace folder."""
+    withheld: list[str] = []
+    """Paths that the program changed but may not change; their changes are not in `items`."""
 
 
 class TooManyChanges(Exception):

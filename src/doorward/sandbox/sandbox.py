@@ -117,7 +117,7 @@ class Sandbox:
         disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         pool = self._pools.get_pool(profile)
-        worker = await pool.take(profile.files)
+        worker = await pool.take(profile.files, program.read_only if found.namespaces else ())
         try:
             running = ProgramRun(program, worker, on_output)
             if found.namespaces:

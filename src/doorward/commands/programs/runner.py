@@ -7,14 +7,17 @@ not changed in the meantime. A program that is stopped changes nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 import msgspec
 
 from doorward.commands import workspace_changes
 from doorward.commands.context import Context
+from doorward.commands.file.changes import run_uninterrupted
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
+from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
 from doorward.config.settings import SandboxSettings as Settings
 from doorward.core.command import EffectPreview
 from doorward.core.errors import CommandFailed, Conflict, TimedOut
@@ -24,6 +27,8 @@ from doorward.sandbox.program import OnOutput, Program, ProgramLimits, SandboxPr
 _LARGEST_EFFECT = 16_000_000
 _LIVE = "bash --live=true writes directly to the workspace, without this limit and without undo."
 _MOST_OUTPUT_SHOWN = 4_000
+_MOST_READ_ONLY = 500
+"""How many guarded paths are mounted read-only. All of them are checked again when the program has ended."""
 
 
 class TrialRun(msgspec.Struct, frozen=True):
@@ -36,7 +41,8 @@ class TrialRun(msgspec.Struct, frozen=True):
 async def run_trial(ctx: Context, profile: SandboxProfile, program: Program, on_output: OnOutput | None) -> TrialRun:
     """Run the program in the copy-on-write view only."""
     try:
-        return TrialRun(*await ctx.services.sandbox.run_on_copy(profile, program, on_output))
+        ended, changes = await ctx.services.sandbox.run_on_copy(profile, program, on_output)
+        return TrialRun(ended, withhold_guarded(changes))
     except TooManyChanges as error:
         most = ctx.services.settings.sandbox.scratch_bytes
         raise CommandFailed(
@@ -133,9 +139,24 @@ async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     elif await _is_transactional(ctx, task):
         done = await run_trial(ctx, profile, program, ctx.execution.write)
     if done is None:
-        return _judge(task, program, await ctx.services.sandbox.run(profile, program, ctx.execution.write))
+        return await _run_directly(ctx, task, profile, program)
     await apply_trial(ctx, done)
     return _judge(task, program, done.ended, done.changes)
+
+
+async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
+    """Run a program that only reads, or that writes directly to the workspace."""
+    sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
+    if not task.writes:
+        return _judge(task, program, await sandbox.run(profile, program, ctx.execution.write))
+    guarded = await asyncio.to_thread(find_guarded, workspace)
+    withheld: list[str] = []
+    try:
+        protected = msgspec.structs.replace(program, read_only=tuple(guarded)[:_MOST_READ_ONLY])
+        ended = await sandbox.run(profile, protected, ctx.execution.write)
+    finally:
+        withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded))
+    return _judge(task, program, ended, withheld=withheld)
 
 
 async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
@@ -174,7 +195,11 @@ def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
 
 
 def _judge(
-    task: ProgramTask, program: Program, ended: SandboxResult, changes: OverlayChanges | None = None
+    task: ProgramTask,
+    program: Program,
+    ended: SandboxResult,
+    changes: OverlayChanges | None = None,
+    withheld: Sequence[str] = (),
 ) -> ProgramResult:
     """The result, or the failure that carries it."""
     result = describe_end(task.argv, ended)
@@ -185,6 +210,8 @@ def _judge(
         result["changes"] = cast("ChangeSummary", workspace_changes.describe_changes(changes))
     elif task.writes:
         result["undo"] = "no: it wrote directly to the workspace"
+        if withheld:
+            result["withheld"] = workspace_changes.describe_withheld(withheld)
     if ended.stopped == "time":
         most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit."
         raise TimedOut(f"{most}{kept}", result=result)

@@ -40,6 +40,8 @@ def run_worker(sock: socket.socket, setup: dict[str, Any]) -> None:
             layer = _mount_overlay(setup)
         elif setup["files"] == "read":
             system.mount("", setup["workspace"], "", _READ_ONLY_AGAIN)
+        else:
+            _protect(setup)
     else:
         # Open it now: /proc is not accessible after confinement.
         _children_file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
@@ -81,6 +83,15 @@ def _mount_overlay(setup: dict[str, Any]) -> int:
     # Programs may change the layer only through the overlay.
     system.mount("tmpfs", layers, "tmpfs", flags | system.MS_READ_ONLY, "size=4096")
     return layer
+
+
+def _protect(setup: dict[str, Any]) -> None:
+    """Make single paths of a writable workspace read-only."""
+    for path in setup.get("read_only", ()):
+        place = f"{setup['workspace']}/{path}"
+        if os.path.lexists(place) and not os.path.islink(place):
+            system.mount(place, place, "", system.MS_BIND)
+            system.mount("", place, "", _READ_ONLY_AGAIN)
 
 
 _LIMITS = {
@@ -141,7 +152,8 @@ def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer
         if answer is None:
             return
         # Without namespaces a worker shares its processor time limit with its program, so it runs only one.
-        answer["used"] = spaces is None or layer is not None or _describe_scratch(scratch) != fresh
+        alone = spaces is None or layer is not None or bool(setup.get("read_only"))
+        answer["used"] = alone or _describe_scratch(scratch) != fresh
         messages.send(sock, messages.encode(answer), () if layer is None else (layer,))
         for descriptor in descriptors:  # only now: closing them earlier would wake Doorward before the answer
             os.close(descriptor)

@@ -10,6 +10,7 @@ from typing import Self
 
 from doorward.core.errors import Conflict, NotFound
 from doorward.sandbox.safefs.file_status import FileMark, make_mark, require_file
+from doorward.sandbox.safefs.guarded_paths import is_guarded
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, open_beneath, openat2
 from doorward.sandbox.safefs.os_errors import translate_os_errors
 
@@ -65,6 +66,7 @@ class StagedChange:
             left.callback(remove_folders, root, self._created_folders)
             self._folder = open_parent(root, path, self._created_folders if parents else None)
             left.callback(os.close, self._folder)
+            self._check_guarded(root)
             left.callback(self._unlink_temporary)
             mode = self._check_target()
             if content is not None:
@@ -90,6 +92,16 @@ class StagedChange:
 
     def close(self) -> None:
         self._cleanup.close()
+
+    def _check_guarded(self, root: int) -> None:
+        """Refuse a guarded file that is reached by another name: approval is decided by the name."""
+        folder, workspace = (os.readlink(f"/proc/self/fd/{descriptor}") for descriptor in (self._folder, root))
+        real = f"{folder[len(workspace):].lstrip('/')}/{self._name}".lstrip("/")
+        if is_guarded(real) and not is_guarded(self._path):
+            raise Conflict(
+                f"The path {self._path!r} leads through a symlink to {real!r}, which decides what git runs.",
+                hint=f"Give the path {real!r} itself.",
+            )
 
     def _check_target(self) -> int | None:
         """Check that the target is still the file that was read, and return its mode."""
