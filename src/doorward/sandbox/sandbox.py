@@ -20,7 +20,7 @@ from doorward.sandbox.confinement import Confinement, ConfinementLevel
 from doorward.sandbox.confinement_probe import find_confinement
 from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
-from doorward.sandbox.overlay_changes import OverlayChanges, read_changes
+from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, UnreadableChanges, read_changes
 from doorward.sandbox.program import OnOutput, Program, SandboxProfile, SandboxResult
 from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
@@ -60,12 +60,17 @@ class Sandbox:
     async def run_on_copy(
         self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None
     ) -> tuple[SandboxResult, OverlayChanges]:
-        """Run a program on a copy-on-write view; return its result and its changes. The workspace stays unchanged."""
+        """Run a program on a copy-on-write view; return its result and its changes. The workspace stays unchanged.
+
+        Raises UnreadableChanges, with the result, when its changes cannot be used.
+        """
         on_copy = msgspec.structs.replace(profile, files="copy")
         ended, layer = await self._run(on_copy, program, on_output)
         try:
             workspace, room = Path(profile.workspace), self._settings.scratch_bytes
             return ended, await asyncio.to_thread(read_changes, layer, workspace, room, ended.began)
+        except CHANGE_ERRORS as error:
+            raise UnreadableChanges(ended, error) from error
         finally:
             os.close(layer)
 

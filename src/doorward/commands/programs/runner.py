@@ -20,12 +20,20 @@ from doorward.commands.programs.family import ChangeSummary, ProgramResult
 from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
 from doorward.config.settings import SandboxSettings as Settings
 from doorward.core.command import EffectPreview
-from doorward.core.errors import CommandFailed, Conflict, TimedOut
-from doorward.sandbox.overlay_changes import MOST_PATHS, ChangedMeanwhile, OverlayChanges, TooManyChanges
+from doorward.core.errors import CommandFailed, Conflict, DoorwardError, TimedOut
+from doorward.sandbox.overlay_changes import (
+    MOST_PATHS,
+    ChangedMeanwhile,
+    ChangeError,
+    OverlayChanges,
+    TooManyChanges,
+    UnreadableChanges,
+)
 from doorward.sandbox.program import OnOutput, Program, ProgramLimits, SandboxProfile, SandboxResult
 
 _LARGEST_EFFECT = 16_000_000
 _LIVE = "bash --live=true writes directly to the workspace, without this limit and without undo."
+_KEPT_OUTPUT = "Its output and exit code are in the result. Run it again to make its changes."
 _MOST_OUTPUT_SHOWN = 4_000
 _MOST_READ_ONLY = 500
 """How many guarded paths are mounted read-only. All of them are checked again when the program has ended."""
@@ -42,29 +50,32 @@ async def run_trial(ctx: Context, profile: SandboxProfile, program: Program, on_
     """Run the program in the copy-on-write view only."""
     try:
         ended, changes = await ctx.services.sandbox.run_on_copy(profile, program, on_output)
-        return TrialRun(ended, withhold_guarded(changes))
-    except TooManyChanges as error:
+    except UnreadableChanges as error:
+        raise _explain_unreadable(ctx, program, error.why, describe_end(program.argv, error.ended)) from error
+    return TrialRun(ended, withhold_guarded(changes))
+
+
+def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result: ProgramResult) -> DoorwardError:
+    """The error for changes that cannot be used, with the output of the program."""
+    name = program.argv[0]
+    if isinstance(why, ChangedMeanwhile):
+        return Conflict(
+            f"The workspace changed while {name} ran: {why.path!r} is different now. Nothing was changed.",
+            hint=_KEPT_OUTPUT,
+            result=result,
+        )
+    if isinstance(why, TooManyChanges):
         most = ctx.services.settings.sandbox.scratch_bytes
-        raise CommandFailed(
-            f"{program.argv[0]} changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes),"
-            " too many to apply at once. Nothing was changed.",
-            hint=_LIVE,
-        ) from error
-    except ChangedMeanwhile as error:
-        raise Conflict(
-            f"The workspace changed while {program.argv[0]} ran: {error.path!r} is different now. Nothing was changed.",
-            hint="Run it again.",
-        ) from error
-    except UnicodeEncodeError as error:
-        raise CommandFailed(
-            f"{program.argv[0]} changed a file whose name is not UTF-8 text, {error.object!a}. Nothing was changed.",
-            hint=_LIVE,
-        ) from error
-    except (OSError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else "folders are nested too deeply"
-        raise CommandFailed(
-            f"The changes of {program.argv[0]} cannot be read ({why}). Nothing was changed.", hint=_LIVE
-        ) from error
+        fault = f"changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes), too many to apply"
+        return CommandFailed(f"{name} {fault} at once. Nothing was changed.", hint=_LIVE, result=result)
+    if isinstance(why, UnicodeEncodeError):
+        fault = f"changed a file whose name is not UTF-8 text, {why.object!a}"
+        return CommandFailed(f"{name} {fault}. Nothing was changed.", hint=_LIVE, result=result)
+    cause = "folders are nested too deeply"
+    if isinstance(why, OSError | DoorwardError):
+        cause = why.strerror or str(why) if isinstance(why, OSError) else why.message.rstrip(".")
+    text = f"The changes of {name} cannot be read ({cause}). Nothing was changed."
+    return CommandFailed(text, hint=_LIVE, result=result)
 
 
 def get_approved_trial(ctx: Context) -> TrialRun | None:
@@ -140,7 +151,11 @@ async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
         done = await run_trial(ctx, profile, program, ctx.execution.write)
     if done is None:
         return await _run_directly(ctx, task, profile, program)
-    await apply_trial(ctx, done)
+    try:
+        await apply_trial(ctx, done)
+    except (Conflict, CommandFailed) as error:
+        result = describe_end(task.argv, done.ended)
+        raise type(error)(error.message, hint=error.hint or _KEPT_OUTPUT, result=result) from error
     return _judge(task, program, done.ended, done.changes)
 
 
