@@ -18,6 +18,7 @@ from doorward.commands.context import Context
 from doorward.commands.file.changes import run_uninterrupted
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
 from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
+from doorward.commands.programs.limit_faults import explain_limit
 from doorward.config.settings import SandboxSettings as Settings
 from doorward.core.command import EffectPreview
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError, TimedOut
@@ -156,14 +157,14 @@ async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     except (Conflict, CommandFailed) as error:
         result = describe_end(task.argv, done.ended)
         raise type(error)(error.message, hint=error.hint or _KEPT_OUTPUT, result=result) from error
-    return _judge(task, program, done.ended, done.changes)
+    return _judge(ctx, task, profile, program, done.ended, done.changes)
 
 
 async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
     """Run a program that only reads, or that writes directly to the workspace."""
     sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
     if not task.writes:
-        return _judge(task, program, await sandbox.run(profile, program, ctx.execution.write))
+        return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
     guarded = await asyncio.to_thread(find_guarded, workspace)
     withheld: list[str] = []
     try:
@@ -171,7 +172,7 @@ async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile
         ended = await sandbox.run(profile, protected, ctx.execution.write)
     finally:
         withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded))
-    return _judge(task, program, ended, withheld=withheld)
+    return _judge(ctx, task, profile, program, ended, withheld=withheld)
 
 
 async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
@@ -210,7 +211,9 @@ def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
 
 
 def _judge(
+    ctx: Context,
     task: ProgramTask,
+    profile: SandboxProfile,
     program: Program,
     ended: SandboxResult,
     changes: OverlayChanges | None = None,
@@ -228,12 +231,15 @@ def _judge(
         if withheld:
             result["withheld"] = workspace_changes.describe_withheld(withheld)
     if ended.stopped == "time":
-        most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit."
+        where = "timeoutSeconds of its catalogue entry" if task.seconds else "setting sandbox.wall_seconds"
+        most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit ({where})."
         raise TimedOut(f"{most}{kept}", result=result)
     if ended.stopped:
         raise CommandFailed(f"{task.argv[0]} was stopped: {_STOP_REASONS[ended.stopped]}.{kept}", result=result)
     if ended.exit_code not in task.exit_codes:
-        raise CommandFailed(_describe_failure(task.argv[0], ended), result=result)
+        scratch, own = ctx.services.settings.sandbox.scratch_bytes, task.memory_bytes is not None
+        limit = explain_limit(ended, profile.limits, scratch, own_memory=own)
+        raise CommandFailed(_describe_failure(task.argv[0], ended, limit), result=result)
     return result
 
 
@@ -266,11 +272,12 @@ def _text(output: bytes) -> str:
     return output.decode("utf-8", "backslashreplace")
 
 
-def _describe_failure(program: str, ended: SandboxResult) -> str:
+def _describe_failure(program: str, ended: SandboxResult, limit: str) -> str:
     how = f"ended with exit code {ended.exit_code}" if ended.exit_code is not None else f"died of signal {ended.signal}"
+    why = f" A limit applies: {limit}." if limit else ""
     complaints = [line for line in _text(ended.stderr).splitlines() if line.strip()]
     if not complaints:
-        return f"{program} {how}."
+        return f"{program} {how}.{why}"
     # Most programs print the cause first; a traceback has it last.
     cause = complaints[-1 if complaints[0].startswith("Traceback") else 0].strip()
-    return f"{program} {how}: {cause[:_LONGEST_COMPLAINT]}{'…' if len(cause) > _LONGEST_COMPLAINT else ''}"
+    return f"{program} {how}: {cause[:_LONGEST_COMPLAINT]}{'…' if len(cause) > _LONGEST_COMPLAINT else ''}{why}"
