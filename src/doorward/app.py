@@ -114,6 +114,7 @@ async def open_house(
     `changes` replaces the settings file, and `families` are added to the built-in ones. Both are for embedding.
     """
     home.create()
+    home.remove_leftovers()
     configured = changes or settings.load_settings(home.settings)
     home.workspace(configured.files.workspace, LOCAL, LOCAL)
     key = home.load_key()

@@ -129,6 +129,18 @@ def test_a_socket_can_lie_as_deep_as_it_likes(tmp_path: Path) -> None:
     assert (folder / "a.sock").is_socket()
 
 
+async def test_what_a_killed_process_left_unfinished_is_removed_at_the_next_start(opened: Any, home: Home) -> None:
+    home.create()
+    (home.path / "upstream-tokens").mkdir()
+    left = (".abcd1234.tmp", "recipes/.abcd1234.tmp", "upstream-tokens/notes.7.partial", "login-abc.html", "probe-abc/canary")
+    for name in left:
+        (home.path / name).parent.mkdir(exist_ok=True)
+        (home.path / name).write_text("left")
+    async with opened() as driver:
+        await driver.house.services.sandbox.level()
+        assert [name for name in left if (home.path / name).exists()] == []
+
+
 def test_a_tenants_workspace_is_apart_from_the_owners(made: Home) -> None:
     assert made.workspace("", "local", "local") == made.path / "workspace"
     assert made.workspace("/srv/work", "local", "local") == Path("/srv/work")

@@ -227,6 +227,8 @@ def test_without_namespaces_nothing_survives_a_gateway_that_is_killed(place: Pla
         assert processes(marker)
         process.kill()
     assert wait_until(lambda: not any(Path(f"/proc/{helper}/cmdline").exists() for helper in helpers))
+    place.gateway("namespaces", "true")
+    assert [path.name for path in (place.folder / "home").iterdir()] == ["secret.key"]
 
 
 def test_without_namespaces_a_program_that_kills_its_helper_does_not_get_away(place: Place) -> None:

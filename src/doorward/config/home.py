@@ -18,6 +18,8 @@ from doorward.core.errors import Overloaded, Unusable
 KEY_BYTES = 32
 _KEY_FILE = "secret.key"
 _LOCK_FILE = "lock"
+_UNFINISHED = (".????????.tmp", "*/.????????.tmp", "upstream-tokens/*.partial", "login-*.html")
+"""Files that become others by a rename, and pages that open a login link."""
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -94,6 +96,13 @@ class Home(msgspec.Struct, frozen=True):
                     f"The {what} {folder} cannot be created: {error.strerror}.",
                     hint="Set DOORWARD_HOME to a folder that this account may write to.",
                 ) from error
+
+    def remove_leftovers(self) -> None:
+        """Remove unfinished files of a process that was killed. The caller holds the lock."""
+        for pattern in _UNFINISHED:
+            for file in self.path.glob(pattern):
+                with contextlib.suppress(OSError):
+                    file.unlink()
 
     def load_key(self) -> bytes:
         """The server's secret, created on first use. Without it no signature of this server can be verified."""

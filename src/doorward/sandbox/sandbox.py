@@ -17,7 +17,7 @@ from doorward.config.settings import Settings
 from doorward.core.errors import CommandFailed, SandboxUnavailable, Unusable
 from doorward.sandbox import view
 from doorward.sandbox.confinement import Confinement, ConfinementLevel
-from doorward.sandbox.confinement_probe import find_confinement
+from doorward.sandbox.confinement_probe import PROBE, find_confinement
 from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
 from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, UnreadableChanges, read_changes
@@ -29,6 +29,10 @@ from doorward.sandbox.worker_pools import WorkerPools
 from doorward.sandbox.zygote import Zygote
 
 log = logging.getLogger(__name__)
+
+
+_SCRATCH = "scratch-"
+"""How the names of folders for temporary files begin, in the home folder."""
 
 
 class Sandbox:
@@ -136,6 +140,7 @@ class Sandbox:
     async def _confinement(self) -> Confinement:
         async with self._probe_lock:
             if self._known_confinement is None:
+                await asyncio.to_thread(self._remove_leftovers)
                 self._known_confinement = await find_confinement(self._home, self._settings)
                 if self._known_confinement.level.word != "full":
                     log.warning("the sandbox is %s", self._known_confinement.level)
@@ -190,7 +195,14 @@ class Sandbox:
         with tempfile.TemporaryDirectory(dir=self._scratch_folder(), ignore_cleanup_errors=True) as folder:
             yield {"HOME": folder, "TMPDIR": folder}
 
+    def _remove_leftovers(self) -> None:
+        """Remove temporary folders of a Doorward that was killed. Only one at a time uses the home folder."""
+        for prefix in (_SCRATCH, PROBE):
+            for left in self._home.glob(f"{prefix}*"):
+                if left != self._scratch:
+                    shutil.rmtree(left, ignore_errors=True)
+
     def _scratch_folder(self) -> Path:
         if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self._home))
+            self._scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self._home))
         return self._scratch
