@@ -232,7 +232,9 @@ async def _assemble(
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
-    resolver = Resolver(registry, authorizer, key, Workspaces(home, configured.files.workspace).find, upstreams.explain_absent)
+    resolver = Resolver(
+        registry, authorizer, key, Workspaces(home, configured.files.workspace).find, upstreams.explain_absent
+    )
     slots = Slots(configured)
     executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 

@@ -14,12 +14,12 @@ SMALL = SandboxSettings(
 PYTHON = "/usr/bin/env python3 -c"
 ENDINGS = {
     "head -c 2M /dev/zero > /workspace/large": "larger than 400,000 bytes (setting sandbox.file_bytes)",
-    f"trap '' XFSZ; {PYTHON} 'open(\"x\", \"wb\").write(b\"0\" * 2_000_000)'": "(setting sandbox.file_bytes)",
+    f'trap \'\' XFSZ; {PYTHON} \'open("x", "wb").write(b"0" * 2_000_000)\'': "(setting sandbox.file_bytes)",
     f"{PYTHON} 'bytearray(1_000_000_000)'": "more than 100,000,000 bytes of memory (setting sandbox.memory_bytes)",
     "sh -c 'kill -TRAP $$'; exit $?": "100,000,000 bytes of memory (setting sandbox.memory_bytes)",
     "for n in $(seq 30); do exec {fd}< /dev/null; done": "more than 20 files at once (setting sandbox.descriptors)",
-    "for n in $(seq 9); do head -c 390K /dev/zero > /tmp/$n || exit; done": "2,000,000 bytes to its scratch space (setting"
-    " sandbox.scratch_bytes)",
+    "for n in $(seq 9); do head -c 390K /dev/zero > /tmp/$n || exit; done": "2,000,000 bytes to its scratch space"
+    " (setting sandbox.scratch_bytes)",
     "while :; do :; done": "more than 1 s of processor time (setting sandbox.cpu_seconds)",
 }
 

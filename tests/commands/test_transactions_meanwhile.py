@@ -36,7 +36,9 @@ async def test_what_others_change_while_a_program_runs_is_not_lost_and_neither_i
         command="bash",
         credential=Credential(owner=True),
         door="test",
-        params={"command": f"{program}; trap 'echo end >&2; exit 7' USR1; echo ready; while :; do sleep 0.02; done # {marker}"},
+        params={
+            "command": f"{program}; trap 'echo end >&2; exit 7' USR1; echo ready; while sleep 0.1; do :; done #{marker}"
+        },
     )
     ready = asyncio.Event()
     running = driver.house.gate.handle(

@@ -132,7 +132,13 @@ def test_a_socket_can_lie_as_deep_as_it_likes(tmp_path: Path) -> None:
 async def test_what_a_killed_process_left_unfinished_is_removed_at_the_next_start(opened: Any, home: Home) -> None:
     home.create()
     (home.path / "upstream-tokens").mkdir()
-    left = (".abcd1234.tmp", "recipes/.abcd1234.tmp", "upstream-tokens/notes.7.partial", "login-abc.html", "probe-abc/canary")
+    left = (
+        ".abcd1234.tmp",
+        "recipes/.abcd1234.tmp",
+        "upstream-tokens/notes.7.partial",
+        "login-abc.html",
+        "probe-abc/canary",
+    )
     for name in left:
         (home.path / name).parent.mkdir(exist_ok=True)
         (home.path / name).write_text("left")

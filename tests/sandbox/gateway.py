@@ -2,10 +2,10 @@
 
     gateway.py FOLDER SETTINGS PROGRAM ...
 
-FOLDER has a home and a workspace, SETTINGS are those of the sandbox as JSON. Each PROGRAM is a script for bash, with the
-folder and this process's id as arguments; how it
-ended is printed as a line of JSON, after a first line with the level. Output of a running program is passed on. With
-the setting `closes` the sandbox is closed as soon as a program says something; `seconds` is the time of each program.
+FOLDER has a home and a workspace, SETTINGS are those of the sandbox as JSON. Each PROGRAM is a script for bash, with
+FOLDER and this process's id as arguments; how it ended is printed as a line of JSON, after a first line with the level.
+Output of a running program is passed on. With the setting `closes` the sandbox is closed as soon as a program says
+something; `seconds` is the time limit of each program.
 """
 
 from __future__ import annotations

@@ -52,7 +52,9 @@ def main() -> None:
 
     def make_argument() -> int:
         near = chance.randrange(32)
-        return chance.choice((near, near, ctypes.addressof(memory), ctypes.addressof(memory), 0, chance.getrandbits(32)))
+        return chance.choice(
+            (near, near, ctypes.addressof(memory), ctypes.addressof(memory), 0, chance.getrandbits(32))
+        )
 
     for call, named in _CALLS.items():
         if call not in given["numbers"]:

@@ -123,7 +123,9 @@ async def test_a_program_that_does_not_end_is_ended_when_its_time_is_over(kind: 
     assert await works(box)
 
 
-async def test_a_program_after_one_that_ran_out_of_time_is_left_alone(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_after_one_that_ran_out_of_time_is_left_alone(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(worker, "_GRACE", 2.0)
     first = await box.bash("echo > /dev/null; sleep 100", seconds=0.1)
     second = await box.bash("sleep 2.5; echo done")

@@ -61,7 +61,9 @@ class Authorizer:
         """The denial that applies in every room and under every recipe, or None."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
-            return _denied("built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
+            return _denied(
+                "built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}."
+            )
         if facts.runs_agent and (caller.keeper or caller.persona):
             reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
             return _denied("built-in: personas and the keeper cannot call the keeper", reason)
@@ -111,8 +113,9 @@ class Authorizer:
     ) -> ApprovalTerms | None:
         """The approval that this caller needs: by the recipe, by the command or its path, or because it is the keeper.
 
-        Without `params` it is the approval for every call of the command. The keeper needs a person's approval for everything that cannot be undone. Outside rooms there are no owners and
-        admins to decide, so the person it acts for decides.
+        Without `params` it is the approval for every call of the command. The keeper needs a person's approval for
+        everything that cannot be undone. Outside rooms there are no owners and admins to decide, so the person it acts
+        for decides.
         """
         asked = find_approval_terms(policy, command, caller.kind)
         if asked is None and params is not None and caller.kind != "human" and changes_guarded_path(command, params):

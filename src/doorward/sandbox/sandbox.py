@@ -159,7 +159,7 @@ class Sandbox:
         return found
 
     def _check_home_hidden(self, *places: str) -> None:
-        """Raise SandboxUnavailable when programs would see the home folder in one of these places or in the system's."""
+        """Raise SandboxUnavailable when programs would see the home folder in one of these places or the system's."""
         for place in (*places, *view.list_system_folders(), view.find_python()[1]):
             if is_beneath(os.path.realpath(self._home), os.path.realpath(place)):
                 raise SandboxUnavailable(

@@ -138,10 +138,10 @@ class FileHistory(TypedDict):
 family = Family("file", category="files")
 
 FilePath = Annotated[
-    str, Meta(description="File path in the workspace, such as notes/today.md or /workspace/notes/today.md", min_length=1, max_length=4096)
+    str, Meta(description="File path in the workspace, such as notes/today.md", min_length=1, max_length=4096)
 ]
 FolderPath = Annotated[
-    str, Meta(description="Folder path in the workspace; '.' or /workspace is the workspace itself", max_length=4096)
+    str, Meta(description="Folder path in the workspace; '.' is the workspace itself", max_length=4096)
 ]
 ExpectedDigest = Annotated[
     Annotated[str, Meta(pattern="^([0-9a-f]{64})?$")] | None,

@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from doorward.core.command import Family
 
-
 Withheld = Annotated[
     str, Meta(description="Git configuration and hooks that it changed; these changes were not applied")
 ]

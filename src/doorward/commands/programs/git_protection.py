@@ -23,11 +23,12 @@ GuardedPaths = dict[str, Snapshot]
 """The guarded paths of a workspace: files, symlinks and the folders of hooks."""
 
 _LARGEST = 1_000_000
-_NEW_KEYS = frozenset(
-    "core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode"
-    " core.symlinks extensions.objectformat extensions.refstorage".split()
-)
-_NEW_KEYS_OF_ONE = {"remote": frozenset(("url", "fetch")), "branch": frozenset(("remote", "merge"))}
+_NEW_KEYS = {
+    "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks",
+    "extensions": "objectformat refstorage",
+    "remote": "url fetch",
+    "branch": "remote merge",
+}
 """Keys that git writes into the configuration of a new repository or clone. None of them starts a program."""
 
 
@@ -114,7 +115,7 @@ def _is_harmless(path: str, state: Snapshot | None) -> bool:
 
 def _is_new_key(key: str) -> bool:
     section, _, rest = key.partition(".")
-    return key in _NEW_KEYS or rest.rpartition(".")[2] in _NEW_KEYS_OF_ONE.get(section, frozenset())
+    return rest.rpartition(".")[2] in _NEW_KEYS.get(section, "").split()
 
 
 def _join(folder: str, name: str) -> str:

@@ -67,7 +67,9 @@ def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result
         )
     if isinstance(why, TooManyChanges):
         most = ctx.services.settings.sandbox.scratch_bytes
-        fault = f"changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes), too many to apply"
+        fault = (
+            f"changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes), too many to apply"
+        )
         return CommandFailed(f"{name} {fault} at once. Nothing was changed.", hint=_LIVE, result=result)
     if isinstance(why, UnicodeEncodeError):
         fault = f"changed a file whose name is not UTF-8 text, {why.object!a}"

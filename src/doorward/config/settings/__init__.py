@@ -130,7 +130,7 @@ class DataSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class FileSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workspace: str = ""
-    """The folder that file commands work in; empty means `workspace` in the home folder, the only one in it."""
+    """The folder that file commands work in, outside the home folder; empty means `workspace` in the home folder."""
     largest_file: Count = 10_000_000
     """Maximum size of a file that commands read or write, in bytes."""
 

@@ -99,7 +99,7 @@ class StagedChange:
     def _check_guarded(self, root: int) -> None:
         """Refuse a guarded file that is reached by another name: approval is decided by the name."""
         folder, workspace = (os.readlink(f"/proc/self/fd/{descriptor}") for descriptor in (self._folder, root))
-        real = f"{folder[len(workspace):].lstrip('/')}/{self._name}".lstrip("/")
+        real = f"{folder[len(workspace) :].lstrip('/')}/{self._name}".lstrip("/")
         if is_guarded(real) and not is_guarded(self._path):
             raise Conflict(
                 f"The path {self._path!r} leads through a symlink to {real!r}, which decides what git runs.",
