@@ -91,6 +91,18 @@ async def test_no_program_decides_what_git_runs_outside(driver: Any, tmp_path: P
         assert not marker.exists(), name
 
 
+async def test_a_live_program_cannot_hide_what_it_wrote_by_permissions_or_depth(driver: Any, tmp_path: Path) -> None:
+    folder, marker = workspace(driver), tmp_path / "ran"
+    make_repository(folder)
+    write = f'git init -q a/b; printf "{_EVIL}" > a/b/.git/config'.replace("MARKER", str(marker))
+    deep = 'python3 -c \'import os; [(os.mkdir("d"), os.chdir("d")) for _ in range(1000)]\''
+    hide = f"chmod 0 a/b/.git/config; chmod 500 a/b/.git; chmod 0 a; {deep}"
+    outcome = await script(driver, f"mkdir -p a/b; {write}; {hide}", live=True)
+    assert (await script(driver, "rm -r d", live=True)).status == outcome.status == "done"
+    assert "a/b/.git/config" in outcome.result["withheld"], outcome
+    assert not (folder / "a/b/.git/config").exists()
+
+
 async def test_programs_use_git_as_usual_and_new_repositories_are_kept(driver: Any) -> None:
     folder = workspace(driver)
     make_repository(folder)

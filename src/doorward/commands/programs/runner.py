@@ -53,7 +53,7 @@ async def run_trial(ctx: Context, profile: SandboxProfile, program: Program, on_
         ended, changes = await ctx.services.sandbox.run_on_copy(profile, program, on_output)
     except UnreadableChanges as error:
         raise _explain_unreadable(ctx, program, error.why, describe_end(program.argv, error.ended)) from error
-    return TrialRun(ended, withhold_guarded(changes))
+    return TrialRun(ended, await asyncio.to_thread(withhold_guarded, changes))
 
 
 def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result: ProgramResult) -> DoorwardError:
