@@ -27,7 +27,7 @@ from doorward.core import logs
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
 from doorward.core.command import Family
-from doorward.core.errors import Conflict, LedgerUnavailable
+from doorward.core.errors import LedgerUnavailable
 from doorward.core.event_buffer import EventBuffer
 from doorward.core.events import Bus
 from doorward.core.model import Admitted, Call, Outcome, Permit
@@ -43,6 +43,7 @@ from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
+from doorward.gate.workspaces import Workspaces
 from doorward.rooms.accounts.accounts import Accounts
 from doorward.rooms.accounts.browser_sessions import BrowserSessions
 from doorward.rooms.accounts.tokens import ApiTokens
@@ -113,7 +114,9 @@ async def open_house(
     `changes` replaces the settings file, and `families` are added to the built-in ones. Both are for embedding.
     """
     home.create()
+    home.remove_leftovers()
     configured = changes or settings.load_settings(home.settings)
+    home.workspace(configured.files.workspace, LOCAL, LOCAL)
     key = home.load_key()
     handler = logs.write_to(home.path)
     try:
@@ -229,7 +232,9 @@ async def _assemble(
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
-    resolver = Resolver(registry, authorizer, key, _workspaces(home, configured), upstreams.explain_absent)
+    resolver = Resolver(
+        registry, authorizer, key, Workspaces(home, configured.files.workspace).find, upstreams.explain_absent
+    )
     slots = Slots(configured)
     executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 
@@ -328,7 +333,7 @@ async def _set_up(house: House) -> list[str]:
         f"recipes       {len(house.services.recipes.recipes())} in {house.home.recipes}",
         f"room          {FIRST_ROOM} (recipe {FIRST_RECIPE})",
         f"personas      {', '.join(one.id for one in house.services.personas.all(LOCAL))} in {house.home.personas}",
-        f"workspace     {_workspaces(house.home, house.settings)(LOCAL)}",
+        f"workspace     {Workspaces(house.home, house.settings.files.workspace).find(LOCAL)}",
     ]
 
 
@@ -367,20 +372,3 @@ async def _save_state(house: House) -> None:
         await house.ledger_maintainer.checkpoint()
     except (LedgerUnavailable, OSError) as error:
         log.warning("the state could not be saved at shutdown: %s", error)
-
-
-def _workspaces(home: Home, configured: Settings) -> Callable[[str], str]:
-    """A function that returns the workspace of a tenant and creates it on first use."""
-    known: dict[str, str] = {}
-
-    def workspace_of(tenant: str) -> str:
-        if tenant not in known:
-            folder = home.workspace(configured.files.workspace, tenant, LOCAL).absolute()
-            try:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            except OSError as error:
-                raise Conflict(f"The workspace {folder} cannot be created: {error.strerror}.") from error
-            known[tenant] = str(folder)
-        return known[tenant]
-
-    return workspace_of

@@ -41,6 +41,12 @@ class TestInit:
         assert doorward("init", "--workspace", str(mine)).code == 0
         assert doorward("run", "file/read", "--path=a.txt").json["result"]["content"] == "a"
 
+    def test_it_refuses_a_workspace_that_would_open_the_home(self, doorward: Doorward) -> None:
+        ended = doorward("init", "--workspace", str(doorward.home.parent))
+        assert ended.code != 0
+        assert f"contains Doorward's home folder {doorward.home}, which no command may read" in ended.err
+        assert not (doorward.home / "doorward.toml").exists()
+
     def test_every_home_has_a_secret_of_its_own(self, tmp_path: Path) -> None:
         homes = [Doorward(tmp_path / name / "home") for name in ("one", "two")]
         for one in homes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from file_house import FileHouse
 
 from doorward.core.errors import BadParams, Conflict, NotFound
+from doorward.sandbox.safefs import SafeRoot
 from waiting import PATIENCE
 
 SECONDS = 4.0
@@ -112,3 +114,14 @@ async def reading(house: FileHouse, counts: Counter[str], goes_on: Callable[[], 
             counts["read"] += 1
         except (BadParams, NotFound):
             counts["refused"] += 1
+
+
+def test_a_change_that_is_not_made_yet_has_left_no_file_for_a_crash_to_leave_behind(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    with SafeRoot(tmp_path) as root:
+        present = root.read_existing("a.txt", 100)
+        assert present is not None
+        with root.stage("a.txt", b"new", present=present.mark, parents=False) as change:
+            assert os.listdir(tmp_path) == ["a.txt"]
+            change.commit()
+    assert (os.listdir(tmp_path), (tmp_path / "a.txt").read_text()) == (["a.txt"], "new")

@@ -60,7 +60,7 @@ async def test_a_script_that_is_stopped_changes_nothing(opened: Any) -> None:
     async with opened(changes=quick) as driver:
         outcome = await script(driver, "echo half > half.txt; sleep 30")
         assert (outcome.status, outcome.code) == ("failed", "timed_out")
-        assert "workspace is unchanged" in outcome.message
+        assert "0.5 s, its time limit (setting sandbox.wall_seconds). The workspace is unchanged" in outcome.message
         assert listing(workspace(driver)) == {}
 
 

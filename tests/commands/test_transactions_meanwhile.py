@@ -16,25 +16,29 @@ from doorward.gate.executions.notices import OutputNotice
 
 pytestmark = pytest.mark.anyio
 
-MEANWHILE: list[tuple[str, str]] = [
-    ("echo A >> notes.txt", "echo B >> notes.txt"),
-    ("rm -r docs", "echo late > docs/late.md"),
-    ("mv docs papers", "echo late > docs/late.md"),
-    ("echo q > docs/q", "rm -r docs"),
-    ("echo mine > new.txt", "echo theirs > new.txt"),
-    ("rm notes.txt", "chmod 600 notes.txt"),
+MEANWHILE: list[tuple[str, str, str]] = [
+    ("echo A >> notes.txt", "echo B >> notes.txt", "notes.txt"),
+    ("rm -r docs", "echo late > docs/late.md", "docs/late.md"),
+    ("mv docs papers", "echo late > docs/late.md", "docs/late.md"),
+    ("echo q > docs/q", "rm -r docs", "docs"),
+    ("echo mine > new.txt", "echo theirs > new.txt", "new.txt"),
+    ("rm notes.txt", "chmod 600 notes.txt", "notes.txt"),
 ]
 
 
-@pytest.mark.parametrize(("program", "meanwhile"), MEANWHILE, ids=[f"{a} / {b}" for a, b in MEANWHILE])
-async def test_what_others_change_while_a_program_runs_is_not_lost(driver: Any, program: str, meanwhile: str) -> None:
+@pytest.mark.parametrize(("program", "meanwhile", "path"), MEANWHILE, ids=[f"{a} / {b}" for a, b, _ in MEANWHILE])
+async def test_what_others_change_while_a_program_runs_is_not_lost_and_neither_is_its_output(
+    driver: Any, program: str, meanwhile: str, path: str
+) -> None:
     folder, marker = workspace(driver), secrets.token_hex(8)
     furnish(folder)
     request = Request(
         command="bash",
         credential=Credential(owner=True),
         door="test",
-        params={"command": f"{program}; trap 'exit 0' USR1; echo ready; while :; do sleep 0.02; done # {marker}"},
+        params={
+            "command": f"{program}; trap 'echo end >&2; exit 7' USR1; echo ready; while sleep 0.1; do :; done #{marker}"
+        },
     )
     ready = asyncio.Event()
     running = driver.house.gate.handle(
@@ -47,6 +51,8 @@ async def test_what_others_change_while_a_program_runs_is_not_lost(driver: Any, 
     end(marker)
     outcome = await task
     assert (outcome.status, outcome.code) == ("failed", "conflict"), outcome
+    assert f"{path!r} is" in outcome.message
+    assert [outcome.result[key] for key in ("exitCode", "stdout", "stderr")] == [7, "ready\n", "end\n"]
     assert listing(folder) == before
 
 
@@ -54,12 +60,13 @@ async def test_what_others_change_while_a_program_runs_is_not_lost(driver: Any, 
 async def test_an_approved_change_of_a_folder_is_refused_when_something_is_new_in_it(driver: Any, change: str) -> None:
     folder = workspace(driver)
     furnish(folder)
-    ticket = await parked(driver, command=change)
+    ticket = await parked(driver, command=f"{change}; echo said; exit 3")
     (folder / "docs" / "new.md").write_text("new\n")
     before = listing(folder)
     outcome = await approved(driver, ticket)
     assert (outcome.status, outcome.code) == ("failed", "conflict")
     assert "new.md" in outcome.message
+    assert (outcome.result["exitCode"], outcome.result["stdout"]) == (3, "said\n")
     assert listing(folder) == before
 
 

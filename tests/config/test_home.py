@@ -6,10 +6,12 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from doorward.config.home import KEY_BYTES, Home, HomeLock, short_path
+from doorward.config.settings import FileSettings, SandboxSettings, Settings
 from doorward.core.errors import Unusable
 
 
@@ -127,8 +129,69 @@ def test_a_socket_can_lie_as_deep_as_it_likes(tmp_path: Path) -> None:
     assert (folder / "a.sock").is_socket()
 
 
+async def test_what_a_killed_process_left_unfinished_is_removed_at_the_next_start(opened: Any, home: Home) -> None:
+    home.create()
+    (home.path / "upstream-tokens").mkdir()
+    left = (
+        ".abcd1234.tmp",
+        "recipes/.abcd1234.tmp",
+        "upstream-tokens/notes.7.partial",
+        "login-abc.html",
+        "probe-abc/canary",
+    )
+    for name in left:
+        (home.path / name).parent.mkdir(exist_ok=True)
+        (home.path / name).write_text("left")
+    async with opened() as driver:
+        await driver.house.services.sandbox.level()
+        assert [name for name in left if (home.path / name).exists()] == []
+
+
 def test_a_tenants_workspace_is_apart_from_the_owners(made: Home) -> None:
     assert made.workspace("", "local", "local") == made.path / "workspace"
     assert made.workspace("/srv/work", "local", "local") == Path("/srv/work")
     assert made.workspace("~/work", "local", "local") == Path.home() / "work"
     assert made.workspace("/srv/work", "acme", "local") == made.path / "tenants" / "acme" / "workspace"
+
+
+@pytest.mark.parametrize("spelling", ["home", "home/recipes", ".", "link", "link/recipes", "home/workspace/../recipes"])
+def test_a_workspace_never_shares_a_file_with_the_home(tmp_path: Path, made: Home, spelling: str) -> None:
+    (tmp_path / "link").symlink_to(made.path)
+    with pytest.raises(Unusable, match=r"Doorward's home folder .*, which no command may read"):
+        made.workspace(str(tmp_path / spelling), "local", "local")
+    assert made.workspace(str(tmp_path / "link" / "workspace"), "local", "local") == tmp_path / "link" / "workspace"
+
+
+def test_the_homes_own_workspace_folder_may_not_lead_back_into_the_home(made: Home) -> None:
+    for own in (made.path / "workspace", made.path / "tenants" / "acme" / "workspace"):
+        own.parent.mkdir(parents=True, exist_ok=True)
+        own.symlink_to(made.path)
+    for tenant in ("local", "acme"):
+        with pytest.raises(Unusable, match="is Doorward's home folder"):
+            made.workspace("", tenant, "local")
+
+
+async def test_no_command_runs_in_a_workspace_that_was_set_to_the_home_meanwhile(
+    opened: Any, home: Home, tmp_path: Path
+) -> None:
+    work, link = tmp_path / "work", tmp_path / "link"
+    work.mkdir()
+    link.symlink_to(work)
+    async with opened(changes=Settings(files=FileSettings(workspace=str(link)))) as driver:
+        (work / "a.txt").write_text("a")
+        assert (await driver.owner("file/read", path="a.txt")).result["content"] == "a"
+        link.unlink()
+        link.symlink_to(home.path)
+        outcome = await driver.ask("file/read", by="", room="", params={"path": "secret.key", "encoding": "base64"})
+        assert (outcome.status, outcome.code) == ("refused", "conflict"), outcome
+        assert "is Doorward's home folder" in outcome.message
+
+
+@pytest.mark.parametrize("place", ["home", "home/recipes", ".", "/tmp/tools", "/dev/shm/tools", "/proc", "tools"])
+async def test_settings_that_open_the_home_or_have_no_effect_are_refused_at_the_start(
+    opened: Any, home: Home, tmp_path: Path, place: str
+) -> None:
+    folder = place if place == "tools" else str(tmp_path / place)
+    with pytest.raises(Unusable, match=r"sandbox\.readable has .*, which (is|contains)\b"):
+        async with opened(changes=Settings(sandbox=SandboxSettings(readable=(folder,)))):
+            pass

@@ -2,9 +2,10 @@
 
     gateway.py FOLDER SETTINGS PROGRAM ...
 
-FOLDER has a home and a workspace, SETTINGS are those of the sandbox as JSON. Each PROGRAM is a script for bash; how it
-ended is printed as a line of JSON, after a first line with the level. Output of a running program is passed on. With
-the setting `closes` the sandbox is closed as soon as a program says something.
+FOLDER has a home and a workspace, SETTINGS are those of the sandbox as JSON. Each PROGRAM is a script for bash, with
+FOLDER and this process's id as arguments; how it ended is printed as a line of JSON, after a first line with the level.
+Output of a running program is passed on. With the setting `closes` the sandbox is closed as soon as a program says
+something; `seconds` is the time limit of each program.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ def _told(**facts: Any) -> None:
     print(json.dumps(facts), flush=True)
 
 
-async def _run(box: Box, folder: Path, script: str, *, closes: bool) -> None:
+async def _run(box: Box, folder: Path, script: str, *, closes: bool, seconds: float) -> None:
     said = asyncio.Event()
 
     def on_output(_: OutputStream, piece: bytes) -> None:
@@ -39,7 +41,7 @@ async def _run(box: Box, folder: Path, script: str, *, closes: bool) -> None:
 
     closing = asyncio.create_task(close()) if closes else None
     try:
-        ended = await box.bash(script, str(folder), seconds=2, on_output=on_output)
+        ended = await box.bash(script, str(folder), str(os.getpid()), seconds=seconds, on_output=on_output)
     except DoorwardError as error:
         _told(refused=type(error).__name__, said=str(error), hint=error.hint)
     else:
@@ -55,12 +57,12 @@ async def _run(box: Box, folder: Path, script: str, *, closes: bool) -> None:
 
 
 async def main(folder: Path, settings: dict[str, Any], scripts: list[str]) -> None:
-    closes = settings.pop("closes", False)
+    closes, seconds = settings.pop("closes", False), settings.pop("seconds", 2)
     async with opened_box(folder, **settings) as box:
         level = await box.sandbox.level()
         _told(level=level.word, missing=list(level.missing), said=str(level))
         for script in scripts:
-            await _run(box, folder, script, closes=closes)
+            await _run(box, folder, script, closes=closes, seconds=seconds)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 
 from doorward.config.settings import Settings
 from doorward.sandbox import overlay_changes as changes_
-from doorward.sandbox.overlay_changes import OverlayChanges, TooManyChanges
+from doorward.sandbox.overlay_changes import OverlayChanges, TooManyChanges, UnreadableChanges
 from doorward.sandbox.program import Program, SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
 
@@ -136,8 +136,10 @@ async def test_more_changes_than_can_be_followed_are_refused(
     sandbox: Sandbox, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes_, "MOST_PATHS", 3)
-    with pytest.raises(TooManyChanges):
+    with pytest.raises(UnreadableChanges) as refused:
         await changed(sandbox, workspace, "touch 1 2 3 4")
+    assert isinstance(refused.value.why, TooManyChanges)
+    assert refused.value.ended.exit_code == 0
 
 
 async def test_a_program_cannot_write_more_than_its_view_holds(sandbox: Sandbox, workspace: Path) -> None:

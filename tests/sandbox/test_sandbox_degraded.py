@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import secrets
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,11 +16,13 @@ from typing import Any, NamedTuple
 
 import denied
 import gateway
+import naming_processes
 import pytest
 from listeners import Listeners
 from sandboxes import descendants, processes
 from users import AS_ROOT, USERS, as_user, own_folder
 
+from doorward.sandbox.seccomp.machines import load_machines
 from waiting import PATIENCE, wait_until
 
 
@@ -224,6 +227,8 @@ def test_without_namespaces_nothing_survives_a_gateway_that_is_killed(place: Pla
         assert processes(marker)
         process.kill()
     assert wait_until(lambda: not any(Path(f"/proc/{helper}/cmdline").exists() for helper in helpers))
+    place.gateway("namespaces", "true")
+    assert [path.name for path in (place.folder / "home").iterdir()] == ["secret.key"]
 
 
 def test_without_namespaces_a_program_that_kills_its_helper_does_not_get_away(place: Place) -> None:
@@ -253,6 +258,28 @@ def test_without_namespaces_signals_reach_nobody_else(place: Place) -> None:
     finally:
         victim.kill()
         victim.wait()
+
+
+def test_without_namespaces_no_call_that_names_a_process_changes_one_outside() -> None:
+    (numbers,) = (machine.numbers for machine in load_machines() if machine.name == os.uname().machine)
+    show = "; ".join(f"{words} $1" for words in ("prlimit --pid", "taskset -p", "chrt -p", "ionice -p"))
+    with own_folder(USERS[-1]) as folder:
+        place = Place(USERS[-1], folder)
+        victim = subprocess.Popen(as_user(place.who, ["sleep", "100"]))
+        try:
+            look = f"show() {{ {show}; }}; show {victim.pid}; show $2"
+            given = json.dumps({"numbers": numbers, "victim": victim.pid, "seed": 2024})
+            (folder / "workspace" / "naming_processes.py").write_bytes(Path(naming_processes.__file__).read_bytes())
+            tried = f"{PYTHON} -I -S naming_processes.py {shlex.quote(given)} $2"
+            _, (before, fuzzed, after) = place.gateway("namespaces", look, tried, look, seconds=PATIENCE)
+            assert (fuzzed["code"], fuzzed["stdout"]) == (0, "tried\n"), fuzzed
+            assert before["stdout"].count("affinity") == 2, before
+            assert after["stdout"] == before["stdout"]
+            assert victim.poll() is None
+            assert Path(f"/proc/{victim.pid}/stat").read_text().split()[2] == "S"
+        finally:
+            victim.kill()
+            victim.wait()
 
 
 def test_less_than_full_is_refused_when_full_is_required(place: Place) -> None:

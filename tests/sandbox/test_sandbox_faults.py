@@ -19,6 +19,7 @@ import pytest
 from sandboxes import Box, children, descendants, descriptors, opened_box, processes
 
 from doorward.core.errors import CommandFailed
+from doorward.sandbox import worker
 from doorward.sandbox.program import Program, SandboxResult
 from waiting import wait_until
 
@@ -120,6 +121,15 @@ async def test_a_program_that_does_not_end_is_ended_when_its_time_is_over(kind: 
     assert 0.5 <= ended.seconds < _PROMPTLY
     assert processes(marker) == []
     assert await works(box)
+
+
+async def test_a_program_after_one_that_ran_out_of_time_is_left_alone(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_GRACE", 2.0)
+    first = await box.bash("echo > /dev/null; sleep 100", seconds=0.1)
+    second = await box.bash("sleep 2.5; echo done")
+    assert (first.stopped, second.exit_code, second.stdout) == ("time", 0, b"done\n")
 
 
 @pytest.mark.parametrize("script", ["while :; do :; done", "trap '' XCPU; while :; do :; done"])

@@ -12,6 +12,7 @@ from doorward.cli import report
 from doorward.config.home import Home, HomeLock
 from doorward.config.settings import find_home_folder
 from doorward.core.errors import Unusable
+from doorward.rooms.people import LOCAL
 
 
 @click.command("init")
@@ -19,6 +20,9 @@ from doorward.core.errors import Unusable
 def command(workspace: str) -> None:
     """Create the home folder (DOORWARD_HOME, or ~/.doorward). Safe to repeat."""
     home = Home(find_home_folder())
+    if workspace:
+        folder = click.Path(exists=True, file_okay=False, resolve_path=True).convert(workspace, None, None)
+        workspace = str(home.workspace(str(folder), LOCAL, LOCAL))
     home.create()
     with HomeLock(home) as lock:
         if not lock.take():
@@ -36,8 +40,7 @@ def command(workspace: str) -> None:
 def _set_workspace(home: Home, workspace: str) -> None:
     if home.settings.exists():
         raise Unusable(f"The settings file {home.settings} already exists.", hint="Set files.workspace in it.")
-    folder = click.Path(exists=True, file_okay=False, resolve_path=True).convert(workspace, None, None)
-    home.settings.write_text(f"[files]\nworkspace = {json.dumps(str(folder))}\n")
+    home.settings.write_text(f"[files]\nworkspace = {json.dumps(workspace)}\n")
 
 
 async def _create_home(home: Home) -> list[str]:

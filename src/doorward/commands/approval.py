@@ -16,7 +16,7 @@ from doorward.core.errors import NotFound, NotPermitted
 from doorward.core.escape_invisible import escape_invisible
 from doorward.core.model import Kind
 from doorward.gate.approvals import Approval, ApprovalState
-from doorward.gate.recipes.policy import is_irreversible
+from doorward.gate.recipes.policy import changes_guarded_path, is_irreversible
 
 family = Family("approval", category="approvals")
 
@@ -193,6 +193,8 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
         return f"The recipe {room.recipe} of the room {room.id} requires approval for {command.name}."
     if command.asks_first and approval.kind != "human":
         return f"{command.name} is a tool of another server. Every call of it requires approval."
+    if approval.kind != "human" and changes_guarded_path(command, json.loads(approval.params)):
+        return "It changes git's configuration or hooks, which decide what git runs outside the sandbox."
     if not approval.room or (approval.kind != "human" and is_irreversible(command)):
         return (
             f"The keeper wants to run {command.name}. The keeper needs approval for commands that destroy something, "

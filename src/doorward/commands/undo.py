@@ -11,9 +11,13 @@ from doorward.commands.context import Context
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import Example, Family, Undo
 from doorward.core.errors import Conflict, NotFound, NotPermitted
+from doorward.sandbox.safefs import is_guarded
 from doorward.store import before_images, executions
 
 family = Family("", category="history")
+
+_FILES = ("file", "tree")
+"""The kinds of before-images whose targets are paths in the workspace."""
 
 ExecutionId = Annotated[str, Meta(description="The id of the execution to undo, from its result", max_length=64)]
 
@@ -78,6 +82,13 @@ async def images_to_restore(
     if not own and (ctx.caller.kind != "human" or ctx.caller.access < Access.FULL):
         raise NotPermitted(
             f"Execution {execution} is another caller's. Only its caller or a person with full access may undo it."
+        )
+    guarded = next((one.target for one in images if one.kind in _FILES and one.before and is_guarded(one.target)), "")
+    if guarded and ctx.caller.kind != "human":
+        raise NotPermitted(
+            f"Undoing execution {execution} would change {guarded!r}, which decides what git runs. "
+            "Only a person may undo it.",
+            rule="built-in: git's configuration and hooks need a person",
         )
     if first.command in ctx.services.registry:
         ruling = ctx.get_ruling(first.command)

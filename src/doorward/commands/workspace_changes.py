@@ -75,7 +75,16 @@ def describe_changes(changes: OverlayChanges) -> dict[str, Any]:
         shown["undo"] = f"no: {why}"
     if changes.left_out:
         shown["leftOut"] = changes.left_out[:_MOST_NAMED]
+    if changes.withheld:
+        shown["withheld"] = describe_withheld(changes.withheld)
     return shown
+
+
+def describe_withheld(paths: Sequence[str]) -> str:
+    """Describe the changes to guarded paths, which are not applied."""
+    named = ", ".join(escape_invisible(path, lines=False) for path in paths[:_MOST_NAMED])
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return f"Programs cannot change git's configuration and hooks, so these changes were not applied: {named}{more}."
 
 
 def render_changes(changes: OverlayChanges) -> str:
@@ -84,6 +93,8 @@ def render_changes(changes: OverlayChanges) -> str:
     lines = [f"This cannot be undone: {why}."] if why else []
     left = len(changes.items)
     size = 0
+    if changes.withheld:
+        lines.append(describe_withheld(changes.withheld))
     for one in changes.items:
         if size > _LONGEST_DIFFERENCE:
             lines.append(f"… and {left} more paths.")

@@ -18,6 +18,8 @@ from doorward.core.errors import Overloaded, Unusable
 KEY_BYTES = 32
 _KEY_FILE = "secret.key"
 _LOCK_FILE = "lock"
+_UNFINISHED = (".????????.tmp", "*/.????????.tmp", "upstream-tokens/*.partial", "login-*.html")
+"""Files that become others by a rename, and pages that open a login link."""
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -56,10 +58,29 @@ class Home(msgspec.Struct, frozen=True):
         return self.path / "mcp.sock"
 
     def workspace(self, configured: str, tenant: str, local: str) -> Path:
-        """The folder that a tenant's file commands work in."""
+        """The folder that a tenant's file commands work in. It shares nothing with the rest of the home folder."""
         if tenant != local:
-            return self.path / "tenants" / tenant / "workspace"
-        return Path(configured).expanduser() if configured else self.path / "workspace"
+            own = self.path / "tenants" / tenant / "workspace"
+            folder = own
+        else:
+            own = self.path / "workspace"
+            folder = Path(configured).expanduser().absolute() if configured else own
+        overlap = self.describe_overlap(folder)
+        if overlap and folder.resolve() != self.path.resolve().joinpath(*own.relative_to(self.path).parts):
+            raise Unusable(
+                f"The workspace {folder} {overlap}, which no command may read.",
+                hint=f"Set files.workspace to a folder outside {self.path}, or leave it empty to use {own}.",
+            )
+        return folder
+
+    def describe_overlap(self, folder: Path) -> str:
+        """How a folder overlaps the home folder after symlinks are resolved, as a clause; empty if it does not."""
+        real, home = folder.resolve(), self.path.resolve()
+        if real == home:
+            return f"is Doorward's home folder {home}"
+        if home.is_relative_to(real):
+            return f"contains Doorward's home folder {home}"
+        return f"is in Doorward's home folder {home}" if real.is_relative_to(home) else ""
 
     def has_no_recipes(self) -> bool:
         return not any(self.recipes.glob("*.json"))
@@ -75,6 +96,13 @@ class Home(msgspec.Struct, frozen=True):
                     f"The {what} {folder} cannot be created: {error.strerror}.",
                     hint="Set DOORWARD_HOME to a folder that this account may write to.",
                 ) from error
+
+    def remove_leftovers(self) -> None:
+        """Remove unfinished files of a process that was killed. The caller holds the lock."""
+        for pattern in _UNFINISHED:
+            for file in self.path.glob(pattern):
+                with contextlib.suppress(OSError):
+                    file.unlink()
 
     def load_key(self) -> bytes:
         """The server's secret, created on first use. Without it no signature of this server can be verified."""

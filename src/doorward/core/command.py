@@ -144,6 +144,8 @@ class Command:
         """Finds the command that this one is an alias of; see `aliases`."""
         self.words = ""
         """The list parameter that takes the words a person types after a program's name; empty for none."""
+        self.path_parameter = ""
+        """The parameter that names a path in the workspace, which the gate gives one spelling; empty for none."""
         self.beside_words: tuple[str, ...] = ()
         """Parameters that can be given by name together with such words."""
         self.version = ""

@@ -49,7 +49,7 @@ class Approver:
         self._settings = settings.approvals
 
     def required(self, call: Call, policy: Policy | None) -> ApprovalTerms | None:
-        return self._authorizer.terms(call.caller, policy, call.command)
+        return self._authorizer.terms(call.caller, policy, call.command, call.params)
 
     async def find(self, caller: Caller, request: Request) -> Approval:
         """Find the approval that a request's ticket names. Only the caller who asked for it may use it."""

@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from doorward.core.classification import Tier
 from doorward.core.command import Command
 from doorward.core.errors import NotPermitted
 from doorward.core.model import ApprovalTerms, Call, Caller, Ruling
 from doorward.core.registry import Registry
 from doorward.gate.recipes.book import RecipeBook
-from doorward.gate.recipes.policy import Policy, find_approval_terms, is_irreversible
+from doorward.gate.recipes.policy import Policy, changes_guarded_path, find_approval_terms, is_irreversible
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
 _NO_SUCH_ROOM = "built-in: no such room"
 _MOST_NAMED = 10
+_GUARDED = "built-in: changes of git's configuration and hooks need approval"
 _KEEPER_ASKS = "built-in: the keeper needs approval for commands that cannot be undone"
 
 
@@ -57,7 +61,9 @@ class Authorizer:
         """The denial that applies in every room and under every recipe, or None."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
-            return _denied("built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
+            return _denied(
+                "built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}."
+            )
         if facts.runs_agent and (caller.keeper or caller.persona):
             reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
             return _denied("built-in: personas and the keeper cannot call the keeper", reason)
@@ -102,13 +108,18 @@ class Authorizer:
             raise NotPermitted(reason, rule=ruling.rule, hint=self._why(call))
         return ruling, policy
 
-    def terms(self, caller: Caller, policy: Policy | None, command: Command) -> ApprovalTerms | None:
-        """The approval that this caller needs: by the recipe, by the command itself, or because it is the keeper.
+    def terms(
+        self, caller: Caller, policy: Policy | None, command: Command, params: Mapping[str, Any] | None = None
+    ) -> ApprovalTerms | None:
+        """The approval that this caller needs: by the recipe, by the command or its path, or because it is the keeper.
 
-        The keeper needs a person's approval for everything that cannot be undone. Outside rooms there are no owners and
-        admins to decide, so the person it acts for decides.
+        Without `params` it is the approval for every call of the command. The keeper needs a person's approval for
+        everything that cannot be undone. Outside rooms there are no owners and admins to decide, so the person it acts
+        for decides.
         """
         asked = find_approval_terms(policy, command, caller.kind)
+        if asked is None and params is not None and caller.kind != "human" and changes_guarded_path(command, params):
+            asked = ApprovalTerms(rule=_GUARDED)
         if not caller.keeper:
             return asked
         if asked is None and is_irreversible(command):

@@ -19,6 +19,7 @@ from doorward.core.registry import Registry
 from doorward.gate.approvals import Approval
 from doorward.gate.authorizer import Authorizer
 from doorward.rooms.people import LOCAL
+from doorward.sandbox.view import strip_workspace
 
 LARGEST_PARAMS = 16 * 1024 * 1024
 _canonical = msgspec.json.Encoder(order="sorted").encode
@@ -52,6 +53,7 @@ class Resolver:
         command.check(params)
         if command.find_aliased is not None:
             command, params = self._meant(caller, room, command, command.find_aliased, params)
+        params = _with_relative_path(command, params)
         workspace = self._workspace_of(caller.tenant)
         return Call(
             id=new_id(),
@@ -143,6 +145,14 @@ class Resolver:
         if len(text) > LARGEST_PARAMS:
             raise BadParams(f"{command.name}: the parameters have {len(text)} bytes; the limit is {LARGEST_PARAMS}.")
         return hashlib.blake2b(text, key=self._key, digest_size=32).hexdigest()
+
+
+def _with_relative_path(command: Command, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give a path one spelling before anything decides about it: relative to the workspace."""
+    path = params.get(command.path_parameter) if command.path_parameter else None
+    if path is None or (relative := strip_workspace(path)) == path:
+        return params
+    return {**params, command.path_parameter: relative}
 
 
 class _Offered:

@@ -20,15 +20,16 @@ from doorward.sandbox.zygote import Zygote
 
 _PROBE = "import sys; sys.path.insert(0, sys.argv[1]); from inside import probe; probe.main(sys.argv[2])"
 
+PROBE = "probe-"
+"""How the names of the probe's folders begin, in the home folder."""
+
 _REQUIRED = frozenset(
     ("reading outside", "writing outside", "writing the system", "writing the workspace", "the network")
 )
 """When one of these is not blocked, programs count as not confined at all."""
 
 
-_SEEN_WITHOUT_NAMESPACES = (
-    "programs can see names and sizes of files outside, and change priorities of the account's other processes"
-)
+_SEEN_WITHOUT_NAMESPACES = "programs can see names and sizes of files outside"
 
 
 async def find_confinement(home: Path, settings: Settings) -> Confinement:
@@ -72,7 +73,7 @@ class _ProbeRun:
         """Why copy-on-write views are not available; empty when they are."""
 
     async def run(self, home: Path) -> list[str]:
-        with tempfile.TemporaryDirectory(prefix="probe-", dir=home) as folder, _Listeners() as outside:
+        with tempfile.TemporaryDirectory(prefix=PROBE, dir=home) as folder, _Listeners() as outside:
             workspace, scratch, canary = (Path(folder, name) for name in ("workspace", "scratch", "canary"))
             workspace.mkdir()
             scratch.mkdir()

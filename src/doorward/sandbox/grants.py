@@ -9,13 +9,38 @@ from typing import Self
 
 import msgspec
 
-from doorward.core.errors import SandboxUnavailable
+from doorward.config.home import Home
+from doorward.core.errors import SandboxUnavailable, Unusable
 from doorward.sandbox import view
 
 NEVER_GRANTED = ("/proc", "/sys", "/dev", view.HELPER_CODE)
 """Folders that the sandbox mounts itself, or that expose the whole machine."""
 _SHARED_MEMORY = "/dev/shm/"
 """Folders in shared memory may be granted like any other."""
+
+
+_REPLACED = ("/tmp", view.LAYERS, view.WORKSPACE)
+"""Folders that the sandbox replaces for programs, so that what is in them outside cannot be seen."""
+
+
+def check_readable_folders(folders: Iterable[str], home: Path) -> None:
+    """Check the setting sandbox.readable: absolute paths that the sandbox can show and that keep the home folder out.
+
+    A folder that does not exist is valid, and shows when it does.
+    """
+    for folder in folders:
+        real = os.path.realpath(folder)
+        why = "" if folder.startswith("/") else "is not an absolute path"
+        why = why or Home(home).describe_overlap(Path(folder))
+        for place in (*NEVER_GRANTED, *_REPLACED):
+            for path in (os.path.normpath(folder), real):
+                if not why and (is_beneath(path, place) or is_beneath(place, path)):
+                    why = f"is, contains or is in {place}, which the sandbox provides itself"
+        if why:
+            raise Unusable(
+                f"The setting sandbox.readable has {folder!r}, which {why}.",
+                hint="Name folders elsewhere, by their absolute paths.",
+            )
 
 
 class Grant(msgspec.Struct, frozen=True):

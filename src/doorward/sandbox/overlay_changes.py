@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from doorward.core.errors import DoorwardError
+from doorward.sandbox.program import SandboxResult
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, NO_SYMLINKS, open_beneath
 from doorward.sandbox.safefs.snapshot import Snapshot, digest_or_empty, take_snapshot
 
@@ -30,6 +32,8 @@ class OverlayChanges(msgspec.Struct, frozen=True):
     """Paths of new pipes, sockets and devices, which cannot be applied to the workspace."""
     place: tuple[int, int]
     """Device and inode of the workspace folder."""
+    withheld: list[str] = []
+    """Paths that the program changed but may not change; their changes are not in `items`."""
 
 
 class TooManyChanges(Exception):
@@ -42,6 +46,20 @@ class ChangedMeanwhile(Exception):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
+
+
+ChangeError = TooManyChanges | ChangedMeanwhile | DoorwardError | UnicodeEncodeError | OSError | RecursionError
+CHANGE_ERRORS = (TooManyChanges, ChangedMeanwhile, DoorwardError, UnicodeEncodeError, OSError, RecursionError)
+"""Why the changes of a program cannot be used."""
+
+
+class UnreadableChanges(Exception):
+    """A program ended, but its changes cannot be used."""
+
+    def __init__(self, ended: SandboxResult, why: ChangeError) -> None:
+        super().__init__(str(why))
+        self.ended = ended
+        self.why = why
 
 
 class _LayerReader:

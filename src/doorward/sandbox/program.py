@@ -45,6 +45,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}
     """Added to the sandbox's clean environment."""
     stdin: bytes = b""
+    read_only: tuple[str, ...] = ()
+    """Existing paths in the workspace that it may not change although it may write there. Needs namespaces."""
     seconds: float = 30.0
     """Wall-clock time limit."""
     output_bytes: int = 1_000_000

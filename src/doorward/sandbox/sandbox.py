@@ -14,11 +14,13 @@ from pathlib import Path
 import msgspec
 
 from doorward.config.settings import Settings
-from doorward.core.errors import CommandFailed, SandboxUnavailable
+from doorward.core.errors import CommandFailed, SandboxUnavailable, Unusable
+from doorward.sandbox import view
 from doorward.sandbox.confinement import Confinement, ConfinementLevel
-from doorward.sandbox.confinement_probe import find_confinement
+from doorward.sandbox.confinement_probe import PROBE, find_confinement
+from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
-from doorward.sandbox.overlay_changes import OverlayChanges, read_changes
+from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, UnreadableChanges, read_changes
 from doorward.sandbox.program import OnOutput, Program, SandboxProfile, SandboxResult
 from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
@@ -29,10 +31,15 @@ from doorward.sandbox.zygote import Zygote
 log = logging.getLogger(__name__)
 
 
+_SCRATCH = "scratch-"
+"""How the names of folders for temporary files begin, in the home folder."""
+
+
 class Sandbox:
     def __init__(self, home: Path, settings: Settings) -> None:
         self._home = home
         self._settings = settings.sandbox
+        check_readable_folders(settings.sandbox.readable, home)
         self._pools = WorkerPools(settings.sandbox, self._start_zygote)
         self._checked: set[SandboxProfile] = set()
         """Profiles already checked and allowed."""
@@ -57,12 +64,17 @@ class Sandbox:
     async def run_on_copy(
         self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None
     ) -> tuple[SandboxResult, OverlayChanges]:
-        """Run a program on a copy-on-write view; return its result and its changes. The workspace stays unchanged."""
-        view = msgspec.structs.replace(profile, files="copy")
-        ended, layer = await self._run(view, program, on_output)
+        """Run a program on a copy-on-write view; return its result and its changes. The workspace stays unchanged.
+
+        Raises UnreadableChanges, with the result, when its changes cannot be used.
+        """
+        on_copy = msgspec.structs.replace(profile, files="copy")
+        ended, layer = await self._run(on_copy, program, on_output)
         try:
             workspace, room = Path(profile.workspace), self._settings.scratch_bytes
             return ended, await asyncio.to_thread(read_changes, layer, workspace, room, ended.began)
+        except CHANGE_ERRORS as error:
+            raise UnreadableChanges(ended, error) from error
         finally:
             os.close(layer)
 
@@ -75,6 +87,7 @@ class Sandbox:
         """
         found = await self._confinement()
         self._check_level(found)
+        self._check_home_hidden()
         return await self._program_host.keep(found, surroundings, argv, environment, folder)
 
     def set_governing_files(self, files: Callable[[], Iterable[Path]]) -> None:
@@ -113,7 +126,7 @@ class Sandbox:
         disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         pool = self._pools.get_pool(profile)
-        worker = await pool.take(profile.files)
+        worker = await pool.take(profile.files, program.read_only if found.namespaces else ())
         try:
             running = ProgramRun(program, worker, on_output)
             if found.namespaces:
@@ -127,6 +140,7 @@ class Sandbox:
     async def _confinement(self) -> Confinement:
         async with self._probe_lock:
             if self._known_confinement is None:
+                await asyncio.to_thread(self._remove_leftovers)
                 self._known_confinement = await find_confinement(self._home, self._settings)
                 if self._known_confinement.level.word != "full":
                     log.warning("the sandbox is %s", self._known_confinement.level)
@@ -140,14 +154,18 @@ class Sandbox:
         self._check_level(found)
         if profile.files == "copy" and not found.copies:
             raise SandboxUnavailable(f"Copy-on-write views are not available: the sandbox is {found.level}.")
-        if _contains(profile.workspace, self._home):
-            raise SandboxUnavailable(
-                f"The workspace {profile.workspace} contains Doorward's own folder {self._home}, "
-                "which no program may see.",
-                hint="Choose another folder with the setting files.workspace.",
-            )
+        self._check_home_hidden(profile.workspace)
         self._checked.add(profile)
         return found
+
+    def _check_home_hidden(self, *places: str) -> None:
+        """Raise SandboxUnavailable when programs would see the home folder in one of these places or the system's."""
+        for place in (*places, *view.list_system_folders(), view.find_python()[1]):
+            if is_beneath(os.path.realpath(self._home), os.path.realpath(place)):
+                raise SandboxUnavailable(
+                    f"Programs see {place}, which contains Doorward's home folder {self._home}. No program may see it.",
+                    hint="Choose another folder with the setting files.workspace, or set DOORWARD_HOME to another.",
+                )
 
     def _check_level(self, found: Confinement) -> None:
         """Raise SandboxUnavailable when the confinement is weaker than the settings require."""
@@ -164,6 +182,10 @@ class Sandbox:
 
     async def _start_zygote(self, profile: SandboxProfile) -> Zygote:
         found = await self._confinement()
+        try:
+            check_readable_folders(self._settings.readable, self._home)  # a symlink may lead elsewhere by now
+        except Unusable as error:
+            raise SandboxUnavailable(error.message, hint=error.hint) from error
         scratch = Path() if found.namespaces else self._scratch_folder()
         return await found.start_zygote(profile, self._settings, scratch)
 
@@ -173,11 +195,14 @@ class Sandbox:
         with tempfile.TemporaryDirectory(dir=self._scratch_folder(), ignore_cleanup_errors=True) as folder:
             yield {"HOME": folder, "TMPDIR": folder}
 
+    def _remove_leftovers(self) -> None:
+        """Remove temporary folders of a Doorward that was killed. Only one at a time uses the home folder."""
+        for prefix in (_SCRATCH, PROBE):
+            for left in self._home.glob(f"{prefix}*"):
+                if left != self._scratch:
+                    shutil.rmtree(left, ignore_errors=True)
+
     def _scratch_folder(self) -> Path:
         if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="scratch-", dir=self._home))
+            self._scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self._home))
         return self._scratch
-
-
-def _contains(folder: str, inner: Path) -> bool:
-    return inner.resolve().is_relative_to(Path(folder).resolve())

@@ -17,6 +17,13 @@ LAYERS = "/run/layers"
 """Folder of a worker's copy-on-write layers."""
 
 
+def strip_workspace(path: str) -> str:
+    """The path relative to the workspace, for one that begins with /workspace as programs see it. Others stay."""
+    if path == WORKSPACE or path.startswith(f"{WORKSPACE}/"):
+        return path[len(WORKSPACE) :].lstrip("/") or "."
+    return path
+
+
 def make_passwd(home: str) -> bytes:
     """The content of /etc/passwd. A home folder whose name does not fit the format becomes /tmp."""
     home = "/tmp" if ":" in home or "\n" in home else home

@@ -98,8 +98,14 @@ class Worker:
 
     def stop(self) -> None:
         """Stop the running program; `ended` then returns."""
-        self._send_stop()
-        self._loop.call_later(_GRACE, self._close_unanswered)
+        try:
+            messages.send(self._sock, messages.encode({"stop": True}))
+        except OSError:
+            self._close_unanswered()
+        else:
+            # The timer ends with this program: the worker may run another one by then.
+            timer = self._loop.call_later(_GRACE, self._close_unanswered)
+            self._result.add_done_callback(lambda _: timer.cancel())
 
     def close(self) -> None:
         """Close the connection; the worker and its program end."""
@@ -120,12 +126,6 @@ class Worker:
                 continue
         if self._result.exception() is None and "changes" in self._result.result():
             os.close(self._result.result()["changes"])
-
-    def _send_stop(self) -> None:
-        try:
-            messages.send(self._sock, messages.encode({"stop": True}))
-        except OSError:
-            self._close_unanswered()
 
     def _close_unanswered(self) -> None:
         """Close a worker that does not answer, which ends its program."""

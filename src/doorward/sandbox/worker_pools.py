@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -25,13 +26,17 @@ class WorkerPool:
         self._taken = 0
         self._used_at = asyncio.get_running_loop().time()
 
-    async def take(self, files: FileAccess) -> Worker:
-        """Take a worker for one program, and give it back afterwards. Waits while the pool is at its limit."""
+    async def take(self, files: FileAccess, read_only: Sequence[str] = ()) -> Worker:
+        """Take a worker for one program, and give it back afterwards. Waits while the pool is at its limit.
+
+        A program with `read_only` paths gets a worker of its own.
+        """
         self._taken += 1
         try:
             await self._places.acquire()
             try:
-                return self._take_idle(files) or await self._start_worker(files)
+                idle = None if read_only else self._take_idle(files)
+                return idle or await self._start_worker(files, {"read_only": read_only})
             except BaseException:
                 self._places.release()
                 raise
@@ -70,15 +75,15 @@ class WorkerPool:
             worker.close()
         return None
 
-    async def _start_worker(self, files: FileAccess) -> Worker:
+    async def _start_worker(self, files: FileAccess, setup: Mapping[str, Any]) -> Worker:
         """Start a worker. If the zygote has died, restart it once."""
         zygote = await self._get_zygote()
         try:
-            return await zygote.fork_worker(files)
+            return await zygote.fork_worker(files, setup)
         except WorkerGone:
             if not zygote.has_died():
                 raise
-        return await (await self._get_zygote()).fork_worker(files)
+        return await (await self._get_zygote()).fork_worker(files, setup)
 
     async def _get_zygote(self) -> Zygote:
         async with self._starting:

@@ -77,8 +77,10 @@ class Zygote:
             else:
                 # It needs time to end its workers and their programs first.
                 timer = asyncio.get_running_loop().call_later(_START_TIMEOUT, self._spawned.kill)
-                await asyncio.to_thread(os.waitpid, self._process, 0)
-                timer.cancel()
+                try:
+                    await asyncio.to_thread(os.waitpid, self._process, 0)
+                finally:
+                    timer.cancel()  # once it is reaped, another process may get its number
         finally:
             self._spawned.close()
 

@@ -11,12 +11,12 @@ from doorward.commands.catalogue.entry import CatalogueEntry, CatalogueParameter
 from doorward.core.command import shorten
 from doorward.core.errors import BadParams
 from doorward.sandbox.safefs import normalize_path
-from doorward.sandbox.view import WORKSPACE
+from doorward.sandbox.view import strip_workspace
 
 
 def normalize_folder(path: str) -> str:
     """The normalized path of a folder to start in; refuses paths outside the workspace."""
-    return normalize_path(_strip_workspace(path))
+    return normalize_path(strip_workspace(path) or ".")
 
 
 def program_path(path: str, folder: str) -> str:
@@ -24,19 +24,13 @@ def program_path(path: str, folder: str) -> str:
 
     `..` is resolved by name. Symlinks are left to the sandbox, in which nothing outside the workspace is visible.
     """
-    if path == WORKSPACE or path.startswith(f"{WORKSPACE}/"):
-        whole = normalize_path(_strip_workspace(path))
+    if (inside := strip_workspace(path)) != path:
+        whole = normalize_path(inside)
     else:
         whole = normalize_path(path if folder == "." or not path or path.startswith("/") else f"{folder}/{path}")
     shown = whole if folder == "." else posixpath.relpath(whole, folder)
     # Some programs treat a path that ends with a slash as a folder.
     return f"{shown}/" if path.endswith("/") and not shown.endswith("/") else shown
-
-
-def _strip_workspace(path: str) -> str:
-    if path == WORKSPACE:
-        return "."
-    return path.removeprefix(f"{WORKSPACE}/") or "."
 
 
 MAX_ARGUMENT_BYTES = 100_000

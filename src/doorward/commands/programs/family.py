@@ -8,6 +8,10 @@ from msgspec import Meta
 
 from doorward.core.command import Family
 
+Withheld = Annotated[
+    str, Meta(description="Git configuration and hooks that it changed; these changes were not applied")
+]
+
 
 class ChangeSummary(TypedDict):
     """The changes of a program in the workspace: their number and the first paths."""
@@ -18,6 +22,7 @@ class ChangeSummary(TypedDict):
     deleted: NotRequired[list[str]]
     undo: NotRequired[Annotated[str, Meta(description="Why the changes cannot be undone, if they cannot")]]
     leftOut: NotRequired[Annotated[list[str], Meta(description="Pipes, sockets and devices, which were not kept")]]
+    withheld: NotRequired[Withheld]
 
 
 class ProgramResult(TypedDict):
@@ -32,6 +37,7 @@ class ProgramResult(TypedDict):
     seconds: float
     sandbox: Annotated[str, Meta(description="The level of confinement")]
     changes: NotRequired[ChangeSummary]
+    withheld: NotRequired[Withheld]
     undo: NotRequired[Annotated[str, Meta(description="Why the changes cannot be undone, if they cannot")]]
 
 

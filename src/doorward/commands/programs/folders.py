@@ -49,6 +49,9 @@ async def list_files(
     return cast("DetailedListing", shown)
 
 
+list_files.path_parameter = "path"
+
+
 def _describe_detail(entry: FileEntry) -> DetailedFacts:
     facts = entry.status
     return {

@@ -7,23 +7,37 @@ not changed in the meantime. A program that is stopped changes nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 import msgspec
 
 from doorward.commands import workspace_changes
 from doorward.commands.context import Context
+from doorward.commands.file.changes import run_uninterrupted
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
+from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
+from doorward.commands.programs.limit_faults import explain_limit
 from doorward.config.settings import SandboxSettings as Settings
 from doorward.core.command import EffectPreview
-from doorward.core.errors import CommandFailed, Conflict, TimedOut
-from doorward.sandbox.overlay_changes import MOST_PATHS, ChangedMeanwhile, OverlayChanges, TooManyChanges
+from doorward.core.errors import CommandFailed, Conflict, DoorwardError, TimedOut
+from doorward.sandbox.overlay_changes import (
+    MOST_PATHS,
+    ChangedMeanwhile,
+    ChangeError,
+    OverlayChanges,
+    TooManyChanges,
+    UnreadableChanges,
+)
 from doorward.sandbox.program import OnOutput, Program, ProgramLimits, SandboxProfile, SandboxResult
 
 _LARGEST_EFFECT = 16_000_000
 _LIVE = "bash --live=true writes directly to the workspace, without this limit and without undo."
+_KEPT_OUTPUT = "Its output and exit code are in the result. Run it again to make its changes."
 _MOST_OUTPUT_SHOWN = 4_000
+_MOST_READ_ONLY = 500
+"""How many guarded paths are mounted read-only. All of them are checked again when the program has ended."""
 
 
 class TrialRun(msgspec.Struct, frozen=True):
@@ -36,29 +50,35 @@ class TrialRun(msgspec.Struct, frozen=True):
 async def run_trial(ctx: Context, profile: SandboxProfile, program: Program, on_output: OnOutput | None) -> TrialRun:
     """Run the program in the copy-on-write view only."""
     try:
-        return TrialRun(*await ctx.services.sandbox.run_on_copy(profile, program, on_output))
-    except TooManyChanges as error:
+        ended, changes = await ctx.services.sandbox.run_on_copy(profile, program, on_output)
+    except UnreadableChanges as error:
+        raise _explain_unreadable(ctx, program, error.why, describe_end(program.argv, error.ended)) from error
+    return TrialRun(ended, await asyncio.to_thread(withhold_guarded, changes))
+
+
+def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result: ProgramResult) -> DoorwardError:
+    """The error for changes that cannot be used, with the output of the program."""
+    name = program.argv[0]
+    if isinstance(why, ChangedMeanwhile):
+        return Conflict(
+            f"The workspace changed while {name} ran: {why.path!r} is different now. Nothing was changed.",
+            hint=_KEPT_OUTPUT,
+            result=result,
+        )
+    if isinstance(why, TooManyChanges):
         most = ctx.services.settings.sandbox.scratch_bytes
-        raise CommandFailed(
-            f"{program.argv[0]} changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes),"
-            " too many to apply at once. Nothing was changed.",
-            hint=_LIVE,
-        ) from error
-    except ChangedMeanwhile as error:
-        raise Conflict(
-            f"The workspace changed while {program.argv[0]} ran: {error.path!r} is different now. Nothing was changed.",
-            hint="Run it again.",
-        ) from error
-    except UnicodeEncodeError as error:
-        raise CommandFailed(
-            f"{program.argv[0]} changed a file whose name is not UTF-8 text, {error.object!a}. Nothing was changed.",
-            hint=_LIVE,
-        ) from error
-    except (OSError, RecursionError) as error:
-        why = error.strerror if isinstance(error, OSError) else "folders are nested too deeply"
-        raise CommandFailed(
-            f"The changes of {program.argv[0]} cannot be read ({why}). Nothing was changed.", hint=_LIVE
-        ) from error
+        fault = (
+            f"changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes), too many to apply"
+        )
+        return CommandFailed(f"{name} {fault} at once. Nothing was changed.", hint=_LIVE, result=result)
+    if isinstance(why, UnicodeEncodeError):
+        fault = f"changed a file whose name is not UTF-8 text, {why.object!a}"
+        return CommandFailed(f"{name} {fault}. Nothing was changed.", hint=_LIVE, result=result)
+    cause = "folders are nested too deeply"
+    if isinstance(why, OSError | DoorwardError):
+        cause = why.strerror or str(why) if isinstance(why, OSError) else why.message.rstrip(".")
+    text = f"The changes of {name} cannot be read ({cause}). Nothing was changed."
+    return CommandFailed(text, hint=_LIVE, result=result)
 
 
 def get_approved_trial(ctx: Context) -> TrialRun | None:
@@ -133,9 +153,28 @@ async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     elif await _is_transactional(ctx, task):
         done = await run_trial(ctx, profile, program, ctx.execution.write)
     if done is None:
-        return _judge(task, program, await ctx.services.sandbox.run(profile, program, ctx.execution.write))
-    await apply_trial(ctx, done)
-    return _judge(task, program, done.ended, done.changes)
+        return await _run_directly(ctx, task, profile, program)
+    try:
+        await apply_trial(ctx, done)
+    except (Conflict, CommandFailed) as error:
+        result = describe_end(task.argv, done.ended)
+        raise type(error)(error.message, hint=error.hint or _KEPT_OUTPUT, result=result) from error
+    return _judge(ctx, task, profile, program, done.ended, done.changes)
+
+
+async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
+    """Run a program that only reads, or that writes directly to the workspace."""
+    sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
+    if not task.writes:
+        return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
+    guarded = await asyncio.to_thread(find_guarded, workspace)
+    withheld: list[str] = []
+    try:
+        protected = msgspec.structs.replace(program, read_only=tuple(guarded)[:_MOST_READ_ONLY])
+        ended = await sandbox.run(profile, protected, ctx.execution.write)
+    finally:
+        withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded))
+    return _judge(ctx, task, profile, program, ended, withheld=withheld)
 
 
 async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
@@ -174,7 +213,13 @@ def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
 
 
 def _judge(
-    task: ProgramTask, program: Program, ended: SandboxResult, changes: OverlayChanges | None = None
+    ctx: Context,
+    task: ProgramTask,
+    profile: SandboxProfile,
+    program: Program,
+    ended: SandboxResult,
+    changes: OverlayChanges | None = None,
+    withheld: Sequence[str] = (),
 ) -> ProgramResult:
     """The result, or the failure that carries it."""
     result = describe_end(task.argv, ended)
@@ -185,13 +230,18 @@ def _judge(
         result["changes"] = cast("ChangeSummary", workspace_changes.describe_changes(changes))
     elif task.writes:
         result["undo"] = "no: it wrote directly to the workspace"
+        if withheld:
+            result["withheld"] = workspace_changes.describe_withheld(withheld)
     if ended.stopped == "time":
-        most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit."
+        where = "timeoutSeconds of its catalogue entry" if task.seconds else "setting sandbox.wall_seconds"
+        most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit ({where})."
         raise TimedOut(f"{most}{kept}", result=result)
     if ended.stopped:
         raise CommandFailed(f"{task.argv[0]} was stopped: {_STOP_REASONS[ended.stopped]}.{kept}", result=result)
     if ended.exit_code not in task.exit_codes:
-        raise CommandFailed(_describe_failure(task.argv[0], ended), result=result)
+        scratch, own = ctx.services.settings.sandbox.scratch_bytes, task.memory_bytes is not None
+        limit = explain_limit(ended, profile.limits, scratch, own_memory=own)
+        raise CommandFailed(_describe_failure(task.argv[0], ended, limit), result=result)
     return result
 
 
@@ -224,11 +274,12 @@ def _text(output: bytes) -> str:
     return output.decode("utf-8", "backslashreplace")
 
 
-def _describe_failure(program: str, ended: SandboxResult) -> str:
+def _describe_failure(program: str, ended: SandboxResult, limit: str) -> str:
     how = f"ended with exit code {ended.exit_code}" if ended.exit_code is not None else f"died of signal {ended.signal}"
+    why = f" A limit applies: {limit}." if limit else ""
     complaints = [line for line in _text(ended.stderr).splitlines() if line.strip()]
     if not complaints:
-        return f"{program} {how}."
+        return f"{program} {how}.{why}"
     # Most programs print the cause first; a traceback has it last.
     cause = complaints[-1 if complaints[0].startswith("Traceback") else 0].strip()
-    return f"{program} {how}: {cause[:_LONGEST_COMPLAINT]}{'…' if len(cause) > _LONGEST_COMPLAINT else ''}"
+    return f"{program} {how}: {cause[:_LONGEST_COMPLAINT]}{'…' if len(cause) > _LONGEST_COMPLAINT else ''}{why}"

@@ -130,7 +130,7 @@ class DataSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class FileSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     workspace: str = ""
-    """The folder that file commands work in; empty means `workspace` in the home folder."""
+    """The folder that file commands work in, outside the home folder; empty means `workspace` in the home folder."""
     largest_file: Count = 10_000_000
     """Maximum size of a file that commands read or write, in bytes."""
 
@@ -143,7 +143,7 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     network: bool = False
     """Whether catalogue commands that request network access get it."""
     readable: tuple[str, ...] = ()
-    """Further folders that programs may read, as absolute paths; system folders and the workspace always are."""
+    """Further folders that programs may read, as absolute paths outside /tmp, /dev, /proc, /sys and the home folder."""
     cpu_seconds: Count = 30
     """Maximum processor time of one program."""
     memory_bytes: Annotated[int, Meta(ge=16_000_000)] = 512 * 1024 * 1024

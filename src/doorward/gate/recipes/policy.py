@@ -11,9 +11,11 @@ import msgspec
 from doorward.core import redact
 from doorward.core.classification import Effects, Tier
 from doorward.core.command import Command, NoUndo, shorten
+from doorward.core.errors import BadParams
 from doorward.core.model import ApprovalTerms, Kind, Ruling
 from doorward.gate.recipes.parameter_rules import ParameterRule
 from doorward.gate.recipes.recipe import AiCommands, Recipe
+from doorward.sandbox.safefs import is_guarded, normalize_path
 
 
 @functools.lru_cache(4_096)
@@ -173,6 +175,16 @@ def is_irreversible(command: Command) -> bool:
         return False
     lasting = bool(facts.effects & (Effects.DESTROY | Effects.OPEN_WORLD))
     return lasting or (bool(facts.effects & Effects.WRITE) and isinstance(facts.undo, NoUndo))
+
+
+def changes_guarded_path(command: Command, params: Mapping[str, Any]) -> bool:
+    """Whether a call changes a file that decides what git runs for a person outside the sandbox."""
+    if command.reads_only or not command.path_parameter:
+        return False
+    try:
+        return is_guarded(normalize_path(params.get(command.path_parameter, ".")))
+    except BadParams:  # the command refuses it
+        return False
 
 
 def decide_permission(commands: AiCommands | None, name: str, tier: Tier) -> Ruling:

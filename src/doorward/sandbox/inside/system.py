@@ -63,7 +63,7 @@ def join_namespace(namespace: int, kind: int) -> None:
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     _check(
         f"mount {kind} on {target}",
-        _libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode() or None),
+        _libc.mount(os.fsencode(source), os.fsencode(target), kind.encode(), flags, options.encode() or None),
     )
 
 

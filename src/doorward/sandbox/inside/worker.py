@@ -40,6 +40,8 @@ def run_worker(sock: socket.socket, setup: dict[str, Any]) -> None:
             layer = _mount_overlay(setup)
         elif setup["files"] == "read":
             system.mount("", setup["workspace"], "", _READ_ONLY_AGAIN)
+        else:
+            _protect(setup)
     else:
         # Open it now: /proc is not accessible after confinement.
         _children_file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
@@ -83,6 +85,15 @@ def _mount_overlay(setup: dict[str, Any]) -> int:
     return layer
 
 
+def _protect(setup: dict[str, Any]) -> None:
+    """Make single paths of a writable workspace read-only."""
+    for path in setup.get("read_only", ()):
+        place = f"{setup['workspace']}/{path}"
+        if os.path.lexists(place) and not os.path.islink(place):
+            system.mount(place, place, "", system.MS_BIND)
+            system.mount("", place, "", _READ_ONLY_AGAIN)
+
+
 _LIMITS = {
     "memory": resource.RLIMIT_AS,
     "data": resource.RLIMIT_DATA,
@@ -111,11 +122,16 @@ def confine(setup: dict[str, Any], capabilities: Sequence[int]) -> None:
         (resource.RLIMIT_MEMLOCK, 65_536),
         (resource.RLIMIT_MSGQUEUE, 65_536),
     ):
-        _, hard = resource.getrlimit(kind)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, most))
+        _set_limit(kind, most, most)
     if setup["filter"]:
         system.install_seccomp_filter(bytes.fromhex(setup["filter"]))
+
+
+def _set_limit(kind: int, soft: int, hard: int) -> None:
+    """Set a limit of this process, or keep a lower one that it has already."""
+    _, most = resource.getrlimit(kind)
+    most = hard if most == resource.RLIM_INFINITY else min(hard, most)
+    resource.setrlimit(kind, (min(soft, most), most))
 
 
 def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer: int | None) -> None:
@@ -135,9 +151,9 @@ def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer
         answer = _run_program(sock, watch, setup, message, descriptors)
         if answer is None:
             return
-        answer["used"] = False
-        if spaces is not None:
-            answer["used"] = layer is not None or _describe_scratch(scratch) != fresh
+        # Without namespaces a worker shares its processor time limit with its program, so it runs only one.
+        alone = spaces is None or layer is not None or bool(setup.get("read_only"))
+        answer["used"] = alone or _describe_scratch(scratch) != fresh
         messages.send(sock, messages.encode(answer), () if layer is None else (layer,))
         for descriptor in descriptors:  # only now: closing them earlier would wake Doorward before the answer
             os.close(descriptor)
@@ -164,6 +180,10 @@ def _run_program(
     descriptors: list[int],
 ) -> dict[str, Any] | None:
     """Run one program to its end; None when Doorward is gone."""
+    stays = bool(message.get("stays"))
+    cpu = 0 if stays else setup["limits"]["cpu"]
+    if cpu and not setup["namespaces"]:  # the filter lets nobody change the limits of another process
+        _set_limit(resource.RLIMIT_CPU, cpu, cpu + 1)
     try:
         os.chdir(message["folder"])
         program = os.posix_spawnp(
@@ -179,12 +199,11 @@ def _run_program(
         return {"error": error.errno, "what": str(error.filename or message["argv"][0])}
     except ValueError:  # not a valid argument for the system, such as a name with a null character
         return {"error": errno.EINVAL, "what": message["argv"][0]}
-    if message.get("stays"):
+    if stays:
         while descriptors:  # so that Doorward notices when the program closes a stream
             os.close(descriptors.pop())
         messages.send(sock, messages.encode({"began": program}))
-    else:
-        cpu = setup["limits"]["cpu"]
+    elif setup["namespaces"]:
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(program, resource.RLIMIT_CPU, (cpu, cpu + 1))
     handle = os.pidfd_open(program)

@@ -7,6 +7,7 @@ that goes through descriptors.
 from __future__ import annotations
 
 from doorward.sandbox.safefs.file_status import EntryKind, FileEntry, FileMark
+from doorward.sandbox.safefs.guarded_paths import is_guarded
 from doorward.sandbox.safefs.root import FolderWalk, MarkedContent, SafeRoot, normalize_path
 from doorward.sandbox.safefs.staged_change import StagedChange
 
@@ -18,5 +19,6 @@ __all__ = [
     "MarkedContent",
     "SafeRoot",
     "StagedChange",
+    "is_guarded",
     "normalize_path",
 ]

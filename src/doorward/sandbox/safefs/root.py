@@ -30,7 +30,7 @@ def normalize_path(path: str, *, file: bool = False) -> str:
     if len(path.encode()) > MAX_PATH_BYTES:
         raise BadParams(f"The path has {len(path.encode())} bytes; at most {MAX_PATH_BYTES} are valid: {shown!r}.")
     if path.startswith("/"):
-        raise BadParams(f"The path {shown!r} starts with '/'; give one relative to the workspace.")
+        raise BadParams(f"The path {shown!r} starts with '/'; give one relative to the workspace, or in /workspace.")
     parts: list[str] = []
     for part in path.split("/"):
         if part == ".." and not parts:

@@ -6,12 +6,12 @@ import contextlib
 import errno
 import hashlib
 import os
-import secrets
 import stat
 from typing import Literal, NamedTuple
 
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, NO_SYMLINKS, open_beneath, openat2
 from doorward.sandbox.safefs.os_errors import translate_os_errors
+from doorward.sandbox.safefs.unnamed_file import UnnamedFile, make_temporary_name
 
 SnapshotKind = Literal["file", "folder", "symlink", "other"]
 
@@ -135,25 +135,20 @@ def _restore_folder(parent: int, name: str, mode: int, present: int | None) -> N
 
 
 def _restore_file(parent: int, name: str, state: Snapshot) -> None:
-    """Write a file or symlink under a temporary name, then rename it into place."""
+    """Write a file or symlink beside its place, then rename it into place."""
     if state.content is None:
         raise ValueError("content that was not kept cannot be restored")
-    temporary = f".{secrets.token_hex(8)}.doorward"
+    if state.kind != "symlink":
+        with contextlib.closing(UnnamedFile(parent, 0o600)) as file:
+            file.write(state.content)
+            os.fchmod(file.descriptor, state.mode)
+            os.utime(file.descriptor, ns=(state.modified, state.modified))
+            os.fsync(file.descriptor)
+            file.put_in_place(name)
+        return
+    temporary = make_temporary_name()
     try:
-        if state.kind == "symlink":
-            os.symlink(os.fsdecode(state.content), temporary, dir_fd=parent)
-        else:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(temporary, flags, 0o600, dir_fd=parent)
-            try:
-                rest = memoryview(state.content)
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
-                os.fchmod(descriptor, state.mode)
-                os.utime(descriptor, ns=(state.modified, state.modified))
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        os.symlink(os.fsdecode(state.content), temporary, dir_fd=parent)
         os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:
         with contextlib.suppress(OSError):

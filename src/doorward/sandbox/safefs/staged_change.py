@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from typing import Self
 
 from doorward.core.errors import Conflict, NotFound
 from doorward.sandbox.safefs.file_status import FileMark, make_mark, require_file
+from doorward.sandbox.safefs.guarded_paths import is_guarded
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, open_beneath, openat2
 from doorward.sandbox.safefs.os_errors import translate_os_errors
+from doorward.sandbox.safefs.unnamed_file import UnnamedFile
 
 
 def open_parent(root: int, path: str, made: list[str] | None) -> int:
@@ -52,23 +53,28 @@ def _open_or_create(root: int, folder: int, path: str, made: list[str]) -> int:
 
 
 class StagedChange:
-    """A prepared change. `commit` applies it; `close` removes the temporary files of a change that was not applied."""
+    """A prepared change. `commit` applies it; `close` discards a change that was not applied."""
 
     def __init__(self, root: int, path: str, content: bytes | None, *, present: FileMark | None, parents: bool) -> None:
         self._path = path
         self._name = path.rpartition("/")[2]
         self._present = present
         self._verb = "delete" if content is None else "write"
-        self._temporary = ""
+        self._file: UnnamedFile | None = None
         self._created_folders: list[str] = []
         with contextlib.ExitStack() as left, translate_os_errors(self._verb, path):
             left.callback(remove_folders, root, self._created_folders)
             self._folder = open_parent(root, path, self._created_folders if parents else None)
             left.callback(os.close, self._folder)
-            left.callback(self._unlink_temporary)
+            self._check_guarded(root)
             mode = self._check_target()
             if content is not None:
-                self._write(content, mode)
+                self._file = UnnamedFile(self._folder, 0o666 if mode is None else 0o600)
+                left.callback(self._file.close)
+                self._file.write(content)
+                if mode is not None:
+                    os.fchmod(self._file.descriptor, mode & 0o777)
+                os.fsync(self._file.descriptor)
             self._cleanup = left.pop_all()
 
     def __enter__(self) -> Self:
@@ -80,9 +86,8 @@ class StagedChange:
     def commit(self) -> None:
         with translate_os_errors(self._verb, self._path):
             self._check_target()
-            if self._temporary:
-                os.rename(self._temporary, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-                self._temporary = ""
+            if self._file is not None:
+                self._file.put_in_place(self._name)
             else:
                 os.unlink(self._name, dir_fd=self._folder)
             self._created_folders.clear()
@@ -90,6 +95,16 @@ class StagedChange:
 
     def close(self) -> None:
         self._cleanup.close()
+
+    def _check_guarded(self, root: int) -> None:
+        """Refuse a guarded file that is reached by another name: approval is decided by the name."""
+        folder, workspace = (os.readlink(f"/proc/self/fd/{descriptor}") for descriptor in (self._folder, root))
+        real = f"{folder[len(workspace) :].lstrip('/')}/{self._name}".lstrip("/")
+        if is_guarded(real) and not is_guarded(self._path):
+            raise Conflict(
+                f"The path {self._path!r} leads through a symlink to {real!r}, which decides what git runs.",
+                hint=f"Give the path {real!r} itself.",
+            )
 
     def _check_target(self) -> int | None:
         """Check that the target is still the file that was read, and return its mode."""
@@ -110,23 +125,3 @@ class StagedChange:
             return os.stat(self._name, dir_fd=self._folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
-
-    def _write(self, content: bytes, mode: int | None) -> None:
-        name = f".{secrets.token_hex(8)}.doorward"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(name, flags, 0o666 if mode is None else 0o600, dir_fd=self._folder)
-        self._temporary = name
-        try:
-            rest = memoryview(content)
-            while rest:
-                rest = rest[os.write(fd, rest) :]
-            if mode is not None:
-                os.fchmod(fd, mode & 0o777)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-    def _unlink_temporary(self) -> None:
-        if self._temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(self._temporary, dir_fd=self._folder)

@@ -47,7 +47,16 @@ TYPE_STREAM, TYPE_SEQUENCED, TYPE_PACKET = 1, 5, 10
 
 EVERYBODY = 0xFFFF_FFFF
 """-1 as a process id."""
-PRIORITY_OF_USER, IO_PRIORITY_OF_USER = 2, 3
+OWN = 0
+"""0 as a process or group id: the caller's own."""
+PRIORITY_OF_PROCESS, PRIORITY_OF_GROUP = 0, 1
+IO_PRIORITY_OF_PROCESS, IO_PRIORITY_OF_GROUP = 1, 2
+_F_SETOWN, _F_SETOWN_EX = 8, 15
+OWNER_OF_SIGNALS = (_F_SETOWN, _F_SETOWN_EX)
+"""Requests of fcntl that name the process which gets signals about a file."""
+_FIOSETOWN, _SIOCSPGRP = 0x8901, 0x8902
+OWNER_OF_SOCKET_SIGNALS = (_FIOSETOWN, _SIOCSPGRP)
+PR_SCHED_CORE = 62
 
 
 SeccompAnswer = Literal["allow", "EPERM", "ENOSYS", "EAFNOSUPPORT", "ENOTTY"]

@@ -1,0 +1,176 @@
+"""Keeps git's configuration and hooks out of the reach of programs.
+
+The next git that a person runs outside the sandbox would start whatever a program wrote there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from doorward.commands.programs.git import parse_keys
+from doorward.core.errors import CommandFailed, DoorwardError
+from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges
+from doorward.sandbox.safefs.guarded_paths import find_repository, holds_data_only, is_guarded
+from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, NO_SYMLINKS, open_beneath
+from doorward.sandbox.safefs.snapshot import Snapshot, digest_or_empty, restore, take_snapshot
+
+GuardedPaths = dict[str, Snapshot]
+"""The guarded paths of a workspace: files, symlinks and the folders of hooks."""
+
+_LARGEST = 1_000_000
+_NEW_KEYS = {
+    "core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks",
+    "extensions": "objectformat refstorage",
+    "remote": "url fetch",
+    "branch": "remote merge",
+}
+"""Keys that git writes into the configuration of a new repository or clone. None of them starts a program."""
+
+
+def withhold_guarded(changes: OverlayChanges) -> OverlayChanges:
+    """The changes without those to guarded paths, which are listed in `withheld`."""
+    gone = {one.path for one in changes.items if one.after is None}
+    withheld = {one.path for one in changes.items if _is_forbidden(one, gone)}
+    if not withheld:
+        return changes
+    kept_folders = {parent for path in withheld for parent in _list_parents(path)}
+    withheld |= gone & kept_folders
+    kept = [one for one in changes.items if one.path not in withheld and find_repository(one.path) not in withheld]
+    return msgspec.structs.replace(changes, items=kept, withheld=sorted(withheld))
+
+
+def find_guarded(workspace: Path, *, opens: bool = False) -> GuardedPaths:
+    """Find the guarded paths of a workspace and what is there. This call blocks.
+
+    With `opens`, folders that cannot be listed are made accessible, because a program may have hidden something there.
+    """
+    found: GuardedPaths = {}
+    root = os.open(workspace, FOLDER_FLAGS)
+    try:
+        for path in _walk(root, opens=opens):
+            if is_guarded(path):
+                state = _take_any_snapshot(root, path)
+                if state is not None and (state.kind != "folder" or path != find_repository(path)):
+                    found[path] = state
+    finally:
+        os.close(root)
+    return found
+
+
+def restore_guarded(workspace: Path, before: Mapping[str, Snapshot]) -> list[str]:
+    """Restore the guarded paths that a program changed in place, and return them. This call blocks."""
+    after = find_guarded(workspace, opens=True)
+    changed, failed = [], []
+    root = os.open(workspace, FOLDER_FLAGS)
+    try:
+        for path in sorted({*before, *after}):
+            old, new = before.get(path), after.get(path)
+            if digest_or_empty(old) == digest_or_empty(new) or (old is None and _is_harmless(path, new)):
+                continue
+            if new is None and take_snapshot(root, find_repository(path), 0) is None:
+                continue  # the repository was removed as a whole
+            changed.append(path)
+            if not (_put_back(root, path, old) or _put_back(root, path, None)):
+                failed.append(path)
+    finally:
+        os.close(root)
+    if failed:
+        named = ", ".join(map(repr, failed[:10]))
+        raise CommandFailed(f"The program changed {named}, which decides what git runs, and it could not be restored.")
+    return changed
+
+
+def _walk(root: int, *, opens: bool) -> Iterator[str]:
+    """Yield every path that can be guarded. Symlinks are not followed."""
+    waiting, opened = [""], set[str]()
+    while waiting:
+        here = waiting.pop()
+        try:
+            with (
+                open_beneath(root, here or ".", FOLDER_FLAGS | os.O_NOFOLLOW, NO_SYMLINKS) as folder,
+                os.scandir(folder) as entries,
+            ):
+                found = [(_join(here, entry.name), entry.is_dir(follow_symlinks=False)) for entry in entries]
+        except PermissionError:
+            if opens and here not in opened:
+                opened.add(here)
+                _make_accessible(root, here)
+                waiting.append(here)
+            continue
+        except OSError:
+            continue
+        for path, is_folder in found:
+            yield path
+            if is_folder and not holds_data_only(path):
+                waiting.append(path)
+
+
+def _make_accessible(root: int, folder: str) -> None:
+    with contextlib.suppress(OSError):
+        flags = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW
+        with open_beneath(root, folder or ".", flags, NO_SYMLINKS) as descriptor:
+            os.chmod(f"/proc/self/fd/{descriptor}", 0o700)
+
+
+def _take_any_snapshot(root: int, path: str) -> Snapshot | None:
+    """Take a snapshot, without the content of a file that cannot be read."""
+    try:
+        return take_snapshot(root, path, _LARGEST)
+    except DoorwardError:
+        return take_snapshot(root, path, -1)
+
+
+def _put_back(root: int, path: str, state: Snapshot | None) -> bool:
+    for _ in range(2):
+        try:
+            restore(root, path, state)
+        except ValueError:  # it was too large to keep
+            return False
+        except DoorwardError:
+            _make_accessible(root, path.rpartition("/")[0])
+        else:
+            return True
+    return False
+
+
+def _list_parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _is_forbidden(one: OverlayChange, gone: set[str]) -> bool:
+    if not is_guarded(one.path):
+        return False
+    if one.after is None:
+        return find_repository(one.path) not in gone
+    if one.after.kind == "folder":
+        return one.before is not None and one.before.kind != "folder"
+    return one.before is not None or not _is_harmless(one.path, one.after)
+
+
+def _is_harmless(path: str, state: Snapshot | None) -> bool:
+    """Whether this may be new: a folder, or the configuration of a new repository with harmless settings only."""
+    if state is not None and state.kind == "folder":
+        return True
+    if state is None or state.kind != "file" or path.rpartition("/")[2] != "config":
+        return False
+    if state.content is None or len(state.content) > _LARGEST:
+        return False
+    try:
+        return all(map(_is_new_key, parse_keys(state.content)))
+    except ValueError:
+        return False
+
+
+def _is_new_key(key: str) -> bool:
+    section, _, rest = key.partition(".")
+    return rest.rpartition(".")[2] in _NEW_KEYS.get(section, "").split()
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
