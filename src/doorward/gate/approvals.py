@@ -179,6 +179,11 @@ class Approvals:
             )
         return sql.use(approval.id, digest, call, oldest)
 
+    def is_known_to(self, caller: Caller, approval: Approval) -> bool:
+        """Whether a caller may know of an approval because they may know of its room."""
+        room = self._rooms.get(approval.tenant, approval.room)
+        return room is not None and room.is_known_to(caller)
+
     def check_may_decide(self, decider: Caller, approval: Approval) -> None:
         """Refuse a caller who may not decide about this approval, whatever its state."""
         if decider.kind != "human":
@@ -188,9 +193,9 @@ class Approvals:
         if not approval.room:
             self._check_asker(decider, approval)
             return
-        room = self._rooms.get(approval.tenant, approval.room)
-        if room is not None and room.direct and not room.is_visible_to(decider):
+        if not self.is_known_to(decider, approval):
             raise self.not_found(approval.id)
+        room = self._rooms.get(approval.tenant, approval.room)
         member = room.members.get(decider.id) if room is not None else None
         named = json.loads(approval.approvers)
         decides = member is not None and member.kind == "human" and {member.id, member.role} & set(named)
