@@ -77,6 +77,7 @@ log = logging.getLogger(__name__)
 _SHUTDOWN_SECONDS = 5.0
 """Seconds that running calls have to stop and write their record at shutdown."""
 _TIDY_INTERVAL = 300.0
+_EXPIRY_INTERVAL = 5.0
 _KEEPER_STATE_SECONDS = 7 * 86_400.0
 """Seconds after which the keeper's saved state is deleted. Every approval has expired by then."""
 _THROTTLE = "throttle"
@@ -334,11 +335,11 @@ async def _set_up(house: House) -> list[str]:
 
 async def tidy(house: House) -> None:
     """Delete expired data: before-images, long results, and the parameters of expired approvals."""
+    await house.services.approvals.expire_due()
     limits, now = house.settings.limits, house.services.clock.now()
     await house.services.store.write(
         before_images.forget(now - limits.undo_days * 86_400),
         long_results.forget(now - limits.result_hours * 3_600),
-        *house.services.approvals.cleanup_statements(),
         *house.services.files.cleanup_statements(),
         *house.services.accounts.cleanup_statements(),
         *house.services.sessions.delete_expired(),
@@ -355,6 +356,16 @@ async def tidy_periodically(house: House) -> None:
             await tidy(house)
         except LedgerUnavailable as error:
             log.warning("expired data could not be deleted: %s", error)
+
+
+async def expire_approvals_periodically(house: House) -> None:
+    """Expire approvals soon after their time is over, until cancelled."""
+    while True:
+        await asyncio.sleep(_EXPIRY_INTERVAL)
+        try:
+            await house.services.approvals.expire_due()
+        except LedgerUnavailable as error:
+            log.warning("expired approvals could not be recorded: %s", error)
 
 
 async def _save_state(house: House) -> None:

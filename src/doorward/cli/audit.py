@@ -171,7 +171,7 @@ def _print_records(records: list[Record], as_json: bool) -> None:
         for record in records:
             click.echo(msgspec.json.encode(_record_fields(record)).decode())
         return
-    colours = {"done": "green", "started": "cyan", "parked": "yellow"}
+    colours = {"done": "green", "started": "cyan", "parked": "yellow", "expired": "yellow"}
     for record in records:
         entry = record.entry
         status = click.style(f"{entry.status:8}", fg=colours.get(entry.status, "red"))

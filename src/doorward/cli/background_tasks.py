@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import click
 
 from doorward.agents.personas.dispatcher import run_personas
-from doorward.app import House, tidy_periodically
+from doorward.app import House, expire_approvals_periodically, tidy_periodically
 
 
 @contextlib.asynccontextmanager
@@ -27,6 +27,7 @@ async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIt
         _connect_upstreams(house, head_start),
         house.ledger_maintainer.watch(),
         tidy_periodically(house),
+        expire_approvals_periodically(house),
         _check_sandbox(house, head_start),
     )
     background = [asyncio.create_task(chore) for chore in chores]

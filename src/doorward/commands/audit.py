@@ -116,7 +116,10 @@ async def timeline(
     call: Annotated[str, _filter_meta("Only this execution", 64)] = "",
     in_room: Annotated[str, _filter_meta("Only calls in this room")] = "",
     door: Annotated[str, _filter_meta("Only calls through this door")] = "",
-    status: Annotated[str, _filter_meta("Only calls with this status")] = "",
+    status: Annotated[str, _filter_meta(
+            "Only calls with this status: done, failed, refused, parked (waiting), denied or expired; "
+            "or started, for the starts"
+        )] = "",
     code: Annotated[str, _filter_meta("Only calls with this code")] = "",
 ) -> Timeline:
     """Count calls by status over time, in at most 200 buckets, from the ledger."""

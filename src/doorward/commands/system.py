@@ -30,6 +30,8 @@ class CallTotals(TypedDict):
     failed: int
     refused: int
     parked: int
+    denied: int
+    expired: int
 
 
 class ServerStatus(TypedDict):

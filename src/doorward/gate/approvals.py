@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -20,6 +21,7 @@ from doorward.core.ids import new_id
 from doorward.core.model import ApprovalTerms, Call, Caller, Kind
 from doorward.rooms.rooms import Rooms
 from doorward.store import approvals as sql
+from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Statement, Store
 
 ApprovalVerdict = Literal["approve", "deny"]
@@ -51,6 +53,10 @@ class Approval(msgspec.Struct, frozen=True):
     expires_at: float
     decided_at: float | None = None
     used_by: str | None = None
+    call: str = ""
+    """The call that waits."""
+    door: str = ""
+    tier: str = ""
     foreseen: str = ""
     """The predicted effect of the call, computed at the request; empty if unknown."""
 
@@ -93,6 +99,9 @@ class Approvals:
             state="pending",
             created_at=now,
             expires_at=now + terms.timeout_seconds,
+            call=call.id,
+            door=call.door,
+            tier=call.command.facts.tier,
             foreseen=to_storable(foreseen.shown) if foreseen else "",
         )
         effect = foreseen.effect if foreseen else None
@@ -118,10 +127,17 @@ class Approvals:
         """Return the newest approvals of a tenant, or the newest before a given one."""
         return [self._from_row(row) for row in await sql.newest(self._store, tenant, limit, before)]
 
-    def cleanup_statements(self) -> list[Statement]:
-        """Return the statements that delete the exact parameters of approvals that can no longer run."""
+    async def expire_due(self) -> None:
+        """Expire approvals that were not decided or not used in time: record it, and delete the exact parameters."""
         now = self._clock.now()
-        return sql.expire(now, now - self._settings.approvals.use_within)
+        decided_before = now - self._settings.approvals.use_within
+        for row in await sql.due(self._store, now, decided_before):
+            approval = msgspec.convert(row, Approval)
+            note = "It was approved, but not used in time." if row["state"] == "approved" else "Nobody decided in time."
+            with contextlib.suppress(Conflict):  # it was decided or used in the meantime
+                await self._store.write(
+                    sql.expire(approval.id, now, decided_before), entries=[self._entry(approval, "expired", note)]
+                )
 
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
         return await sql.decisions(self._store, approval.id)
@@ -137,7 +153,8 @@ class Approvals:
         if approval.state != "pending":
             raise Conflict(f"Approval {id} is {_describe_state(approval)}. Nothing was decided.")
         now = self._clock.now()
-        await self._store.write(*sql.decide(id, decider.id, verdict, now))
+        denial = [self._entry(approval, "denied", f"Denied by {decider.id}.")] if verdict == "deny" else []
+        await self._store.write(*sql.decide(id, decider.id, verdict, now), entries=denial)
         approval = await self.find(decider.tenant, id)
         self._events.publish(
             ApprovalDecided(
@@ -163,8 +180,6 @@ class Approvals:
         An approval that cannot be used is refused at once. The statement itself decides races.
         """
         oldest = self._clock.now() - self._settings.approvals.use_within
-        if approval.state == "approved" and (approval.decided_at or 0.0) <= oldest:
-            raise NotApproved("The approval was not used in time.", hint="Run the call again without the ticket.")
         if approval.state != "approved":
             raise NotApproved(
                 f"Approval {approval.id} is {_describe_state(approval)}.",
@@ -219,14 +234,43 @@ class Approvals:
 
     def _from_row(self, row: dict[str, Any]) -> Approval:
         approval = msgspec.convert(row, Approval)
-        if approval.state == "pending" and approval.expires_at <= self._clock.now():
-            return msgspec.structs.replace(approval, state="expired")
-        return approval
+        now, use_within = self._clock.now(), self._settings.approvals.use_within
+        undecided = approval.state == "pending" and approval.expires_at <= now
+        unused = approval.state == "approved" and (approval.decided_at or 0.0) <= now - use_within
+        return msgspec.structs.replace(approval, state="expired") if undecided or unused else approval
+
+    def _entry(self, approval: Approval, status: Literal["denied", "expired"], note: str) -> Entry:
+        """Make the ledger record of how a waiting call ended without running. Its parameters are in the earlier one."""
+        return Entry(
+            at=self._clock.wall_us(),
+            phase="end",
+            call=approval.call,
+            tenant=approval.tenant,
+            caller=approval.caller,
+            kind=approval.kind,
+            behalf=approval.behalf,
+            door=approval.door,
+            room=approval.room,
+            command=approval.command,
+            tier=approval.tier,
+            params="",
+            digest=approval.digest.partition(":")[0],
+            rule="",
+            approval=approval.id,
+            reserved=0.0,
+            spent=0.0,
+            status=status,
+            code=status,
+            note=note,
+            duration=0,
+        )
 
 
 def _describe_state(approval: Approval) -> str:
     if approval.state == "used":
         return f"already used, by execution {approval.used_by}"
+    if approval.state == "expired" and approval.decided_at is not None:
+        return "expired: it was not used in time"
     return {
         "pending": "still waiting for a decision",
         "approved": "already approved",

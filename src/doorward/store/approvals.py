@@ -8,7 +8,7 @@ from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
     "id, tenant, room, caller, kind, behalf, command, params, redacted, digest, access, approvers, quorum, state,"
-    " created_at, expires_at, decided_at, used_by"
+    " created_at, expires_at, decided_at, used_by, call, door, tier"
 )
 _FORGET = "params = redacted, foreseen = '', effect = NULL"
 """Columns that may contain secrets are cleared as soon as they are no longer needed."""
@@ -75,19 +75,25 @@ def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
     ]
 
 
-def expire(now: float, decided_before: float) -> list[Statement]:
-    """Expire approvals that nobody decided in time, and clear the parameters of those that nobody used in time."""
-    return [
-        Statement(
-            f"UPDATE approvals SET state = 'expired', {_FORGET} WHERE state = 'pending' AND expires_at <= ?",
-            (now,),
-        ),
-        Statement(
-            f"UPDATE approvals SET {_FORGET}"
-            " WHERE state = 'approved' AND decided_at <= ? AND (params != redacted OR effect IS NOT NULL)",
-            (decided_before,),
-        ),
-    ]
+_DUE = "(state = 'pending' AND expires_at <= ? OR state = 'approved' AND decided_at <= ?)"
+
+
+async def due(store: Store, now: float, decided_before: float) -> list[dict[str, Any]]:
+    """The open approvals that nobody decided in time or, once approved, nobody used in time."""
+    return await store.read(
+        f"SELECT {_COLUMNS} FROM approvals WHERE state IN ('pending', 'approved') AND {_DUE} ORDER BY id",
+        (now, decided_before),
+    )
+
+
+def expire(id: str, now: float, decided_before: float) -> Statement:
+    """Expire one of those."""
+    return Statement(
+        f"UPDATE approvals SET state = 'expired', {_FORGET} WHERE id = ? AND {_DUE}",
+        (id, now, decided_before),
+        rows=1,
+        otherwise="it was decided or used in the meantime",
+    )
 
 
 def expire_now(id: str, now: float) -> Statement:

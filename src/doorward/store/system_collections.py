@@ -195,6 +195,8 @@ def _executions(names: ScopeSql) -> str:
         f" duration / 1000.0 AS durationMs, seq FROM {names.schema}.ledger AS l"
         f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_is_no_secret(names, 'l.room')}"
         f" AND (phase <> 'start' OR call IN (SELECT o.call FROM {names.schema}.open_calls AS o))"
+        f" AND (status <> 'parked' OR call NOT IN (SELECT d.call FROM {names.schema}.ledger AS d"
+        " WHERE d.call = l.call AND d.phase = 'end'))"
     )
 
 

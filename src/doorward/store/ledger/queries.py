@@ -89,9 +89,10 @@ async def report(
     Times are compared in seconds, as in the collections, because the index is on seconds.
     """
     return await store.read(
-        "SELECT caller, kind, room, count(*) AS calls,"
+        "SELECT caller, kind, room, count(*) FILTER (WHERE status NOT IN ('denied', 'expired')) AS calls,"
         " sum(status = 'done') AS done, sum(status = 'refused') AS refused, sum(status = 'failed') AS failed,"
-        " sum(status = 'parked') AS parked, avg(CASE WHEN status IN ('done', 'failed') THEN duration END) AS mean,"
+        " sum(status = 'parked') AS parked, sum(status = 'denied') AS denied, sum(status = 'expired') AS expired,"
+        " avg(CASE WHEN status IN ('done', 'failed') THEN duration END) AS mean,"
         " max(duration) AS longest, sum(spent) AS energy, min(at) AS first, max(at) AS last"
         " FROM ledger WHERE phase != 'start' AND tenant = :tenant AND at / 1000000.0 >= :since"
         " AND (:until = 0 OR at / 1000000.0 < :until)"
