@@ -58,6 +58,7 @@ from doorward.shell.sessions import ShellSessions
 from doorward.store import before_images, idempotency, keeper_waits, kv, long_results
 from doorward.store.accepted_suggestions import AcceptedSuggestions
 from doorward.store.command_index import CommandIndex
+from doorward.store.ledger.anonymous_refusals import AnonymousRefusals
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.maintenance import LedgerMaintainer
 from doorward.store.sqlite import Store
@@ -77,7 +78,6 @@ log = logging.getLogger(__name__)
 _SHUTDOWN_SECONDS = 5.0
 """Seconds that running calls have to stop and write their record at shutdown."""
 _TIDY_INTERVAL = 300.0
-_EXPIRY_INTERVAL = 5.0
 _KEEPER_STATE_SECONDS = 7 * 86_400.0
 """Seconds after which the keeper's saved state is deleted. Every approval has expired by then."""
 _THROTTLE = "throttle"
@@ -95,6 +95,7 @@ class House(msgspec.Struct, kw_only=True):
     models: ModelRegistry
     ledger_maintainer: LedgerMaintainer
     throttle: Throttle
+    anonymous_refusals: AnonymousRefusals
     setup_lines: list[str]
     """What was created on first use, as lines to show to the user."""
     recovered: int
@@ -159,6 +160,7 @@ async def _assemble(
     people = People(store, clock)
     rooms = Rooms(store, events, clock)
     live = RoomFeed(clock)
+    anonymous = AnonymousRefusals(store, clock, configured.limits.anonymous_per_minute)
     tokens = ApiTokens(store, people, clock, key)
     browsers = BrowserSessions(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
@@ -259,7 +261,7 @@ async def _assemble(
         presence=Presence(live),
         people=people,
         tokens=tokens,
-        accounts=Accounts(store, people, tokens.sessions, browsers, clock, configured.rest),
+        accounts=Accounts(store, anonymous, people, tokens.sessions, browsers, clock, configured.rest),
         browsers=browsers,
         recipes=recipes,
         personas=personas,
@@ -292,7 +294,7 @@ async def _assemble(
         energy=energy,
         approvals=approvals,
         executions=executions,
-        recorder=Recorder(store, registry, clock, configured),
+        recorder=Recorder(store, anonymous, registry, clock, configured),
         events=events,
         clock=clock,
         settings=configured,
@@ -306,6 +308,7 @@ async def _assemble(
         models=models,
         ledger_maintainer=keeper,
         throttle=throttle,
+        anonymous_refusals=anonymous,
         setup_lines=[],
         recovered=await keeper.recover(),
     )
@@ -358,20 +361,11 @@ async def tidy_periodically(house: House) -> None:
             log.warning("expired data could not be deleted: %s", error)
 
 
-async def expire_approvals_periodically(house: House) -> None:
-    """Expire approvals soon after their time is over, until cancelled."""
-    while True:
-        await asyncio.sleep(_EXPIRY_INTERVAL)
-        try:
-            await house.services.approvals.expire_due()
-        except LedgerUnavailable as error:
-            log.warning("expired approvals could not be recorded: %s", error)
-
-
 async def _save_state(house: House) -> None:
     """Save the state that the next process needs. A failure is logged and does not affect stored data."""
     clock, store = house.services.clock, house.services.store
     await house.gate.settled()
+    await house.anonymous_refusals.flush()
     try:
         await tidy(house)
         await store.write(kv.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))

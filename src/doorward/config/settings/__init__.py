@@ -72,6 +72,8 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum commands of one session that wait in its queue; further ones are refused."""
     per_minute: Count = 600
     """Maximum commands per minute for a person outside rooms; in a room the recipe sets the limit."""
+    anonymous_per_minute: Count = 120
+    """Maximum requests per minute from one address without valid credentials; further ones are refused as too fast."""
     loop_repeats: Annotated[int, Meta(ge=2, le=1_000_000_000)] = 3
     """The number of identical calls within `loop_seconds` at which a call is refused as a loop."""
     loop_seconds: Seconds = 60.0
