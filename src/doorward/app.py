@@ -219,7 +219,7 @@ async def _assemble(
     approvals = Approvals(store, rooms, events, clock, configured)
     energy = Energy(store, clock, configured, personas.energy_pool)
     throttle = Throttle(clock, configured)
-    keeper = LedgerMaintainer(LedgerPaths.of(home.path), store, key, clock, configured)
+    keeper = LedgerMaintainer(LedgerPaths.of(home.path), store, key, clock, configured, LOCAL)
     await people.load()
     if home.has_no_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()

@@ -24,7 +24,8 @@ from doorward.core.escape_invisible import to_storable
 from doorward.store.ledger import queries as sql
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.record import COLUMNS, Record, origin_of, record_from_row
-from doorward.store.ledger.verification import read_segment, verify
+from doorward.store.ledger.segments import read_segment
+from doorward.store.ledger.verification import verify
 from doorward.store.sqlite import open_for_reading, unusable
 
 
@@ -84,6 +85,9 @@ def export(output: Path | None) -> None:
     paths = LedgerPaths.of(find_home_folder())
     with _open_ledger() as db, click.open_file(str(output or "-"), "w") as out:
         for segment in sql.segments(db):
+            if segment["deleted"]:
+                click.echo(f"Records {segment['first']} to {segment['last']} were deleted (ledger.keep_days).", err=True)
+                continue
             for row in read_segment(paths.segments / Path(segment["file"]).name):
                 out.write(_encode_row(row))
         for row in sql.rows(db):
@@ -105,6 +109,8 @@ def verify_(ctx: click.Context, as_json: bool) -> None:
         click.echo(
             f"{good}  {found.records} records, {found.checkpoints} checkpoints, {found.segments} archived segments"
         )
+        for deleted in found.deleted:
+            click.echo(f"deleted   {deleted}, by the setting ledger.keep_days")
     if found.broken:
         report.print_error("failed", "tampered", f"The ledger does not verify: {found.broken}.")
     ctx.exit(1 if found.broken else 0)

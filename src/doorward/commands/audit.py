@@ -33,6 +33,7 @@ class LedgerVerification(TypedDict):
     records: int
     checkpoints: int
     segments: Annotated[int, Meta(description="The number of archived segment files that were read")]
+    deleted: Annotated[list[str], Meta(description="Archived records that were deleted by the setting ledger.keep_days")]
     broken: Annotated[str, Meta(description="The first problem found; empty if the ledger is intact")]
 
 
@@ -58,6 +59,7 @@ async def verify_record(ctx: Context) -> LedgerVerification:
         "records": found.records,
         "checkpoints": found.checkpoints,
         "segments": found.segments,
+        "deleted": list(found.deleted),
         "broken": found.broken,
     }
 

@@ -289,6 +289,11 @@ CREATE INDEX approvals_open ON approvals (state) WHERE state IN ('pending', 'app
 """
 """The call that an approval was requested for, so that its denial or expiry is recorded as an outcome of that call."""
 
+DELETED_SEGMENTS = """
+ALTER TABLE segments ADD COLUMN deleted TEXT NOT NULL DEFAULT '';
+"""
+"""The signature of the deletion of a segment; empty while its file is kept."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -308,6 +313,7 @@ STEPS = (
     UNDO_INDEX,
     MESSAGE_BEHALF,
     APPROVAL_CALLS,
+    DELETED_SEGMENTS,
 )
 
 

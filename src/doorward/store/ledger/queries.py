@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from doorward.store.ledger.record import COLUMNS
 from doorward.store.sqlite import Statement, Store
@@ -45,8 +45,23 @@ def head(db: sqlite3.Connection) -> tuple[int, str, str] | None:
 
 
 def segments(db: sqlite3.Connection) -> list[dict[str, Any]]:
-    found = db.execute("SELECT first, last, file, prev, hash, signature FROM segments ORDER BY first")
-    return [dict(row) for row in found]
+    """The registered segments in chain order. `deleted` is a signature if the server deleted the file."""
+    found = db.execute("SELECT * FROM segments ORDER BY first")
+    return [{"deleted": "", **dict(row)} for row in found]  # an older database has no such column
+
+
+def mark_deleted(first: int, signature: str) -> Statement:
+    return Statement(
+        "UPDATE segments SET deleted = ? WHERE first = ? AND deleted = ''",
+        (signature, first),
+        rows=1,
+        otherwise="the segment is already deleted",
+    )
+
+
+def first_seq(db: sqlite3.Connection) -> int | None:
+    """The number of the first record in the table; None if it is empty."""
+    return cast("int | None", db.execute("SELECT min(seq) FROM ledger").fetchone()[0])
 
 
 async def open_calls(store: Store) -> list[dict[str, Any]]:
