@@ -111,6 +111,8 @@ async def show(ctx: Context, id: Id) -> ApprovalDetail:
     approval = await ctx.services.approvals.find(ctx.caller.tenant, id)
     if not (ctx.services.approvals.is_known_to(ctx.caller, approval) or _is_own(ctx, approval)):
         raise ctx.services.approvals.not_found(id)
+    if _is_in_room(ctx, approval):
+        ctx.services.approvals.shown.note(ctx.caller, approval.id)
     decisions = await ctx.services.approvals.decisions(approval)
     known = approval.command in ctx.services.registry
     command = ctx.services.registry[approval.command] if known else None

@@ -19,6 +19,7 @@ from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.events import ApprovalDecided, Bus
 from doorward.core.ids import new_id
 from doorward.core.model import ApprovalTerms, Call, Caller, Kind
+from doorward.gate.shown_approvals import ShownApprovals
 from doorward.rooms.rooms import Rooms
 from doorward.store import approvals as sql
 from doorward.store.ledger.record import Entry
@@ -61,6 +62,12 @@ class Approval(msgspec.Struct, frozen=True):
     """The predicted effect of the call, computed at the request; empty if unknown."""
 
     @property
+    def waited_until(self) -> float:
+        """When it stopped waiting for a decision; in the future while it waits."""
+        decided = self.decided_at if self.state in ("approved", "denied", "used") else None
+        return self.expires_at if decided is None else decided
+
+    @property
     def call_text(self) -> str:
         """The exact call for people to read before they decide, with invisible characters escaped."""
         return f"{self.command} {escape_invisible(self.params, lines=False)}"
@@ -73,6 +80,7 @@ class Approvals:
         self._events = events
         self._clock = clock
         self._settings = settings
+        self.shown = ShownApprovals()
 
     def prepare(
         self, call: Call, digest: str, terms: ApprovalTerms, foreseen: EffectPreview | None
@@ -146,6 +154,10 @@ class Approvals:
         """Return the ids of those approvals (newest first) that a person has decided."""
         return await sql.decided_by(self._store, decider.id, approvals[-1].id, approvals[0].id) if approvals else set()
 
+    async def last_decision_of(self, decider: Caller) -> float:
+        """Return when a person decided last; 0 if never."""
+        return await sql.last_decision(self._store, decider.tenant, decider.id)
+
     async def decide(self, decider: Caller, id: str, verdict: ApprovalVerdict) -> Approval:
         """Record a person's verdict, if that person may decide and the approval is pending."""
         approval = await self.find(decider.tenant, id)
@@ -198,6 +210,13 @@ class Approvals:
         """Whether a caller may know of an approval because they may know of its room."""
         room = self._rooms.get(approval.tenant, approval.room)
         return room is not None and room.is_known_to(caller)
+
+    def may_decide(self, decider: Caller, approval: Approval) -> bool:
+        try:
+            self.check_may_decide(decider, approval)
+        except (NotPermitted, NotFound):
+            return False
+        return True
 
     def check_may_decide(self, decider: Caller, approval: Approval) -> None:
         """Refuse a caller who may not decide about this approval, whatever its state."""

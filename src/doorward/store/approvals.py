@@ -40,6 +40,16 @@ async def decided_by(store: Store, decider: str, oldest: str, newest: str) -> se
     return {row["approval"] for row in rows}
 
 
+async def last_decision(store: Store, tenant: str, decider: str) -> float:
+    """When this person decided last; 0 if never."""
+    rows = await store.read(
+        "SELECT coalesce(max(d.at), 0) AS at FROM decisions AS d JOIN approvals AS a ON a.id = d.approval"
+        " WHERE d.decider = ? AND a.tenant = ?",
+        (decider, tenant),
+    )
+    return float(rows[0]["at"])
+
+
 async def effect(store: Store, id: str) -> bytes | None:
     """The previewed effect of the command, which may be large."""
     rows = await store.read("SELECT effect FROM approvals WHERE id = ?", (id,))
