@@ -216,7 +216,7 @@ async def _assemble(
         )
     )
     accepted = AcceptedSuggestions(store, clock, learns=configured.search.learn)
-    approvals = Approvals(store, rooms, events, clock, configured)
+    approvals = Approvals(store, people, rooms, events, clock, configured)
     energy = Energy(store, clock, configured, personas.energy_pool)
     throttle = Throttle(clock, configured)
     keeper = LedgerMaintainer(LedgerPaths.of(home.path), store, key, clock, configured, LOCAL)

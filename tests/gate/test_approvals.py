@@ -264,6 +264,43 @@ async def test_a_quorum_needs_different_people(lab):
     assert (shown["cannotDecide"], waits) == ("You have already decided.", [False, True])
 
 
+@pytest.mark.parametrize("loss", ["switched off", "left the room", "another role", "less access"])
+async def test_the_vote_of_somebody_who_may_no_longer_decide_does_not_count(lab, loss):
+    """Neither for the quorum nor, once it was reached, when the ticket is used."""
+
+    async def lose(driver, name):
+        if loss == "switched off":
+            await driver.owner("user/change", id=name, active=False)
+        elif loss == "left the room":
+            await driver.owner("room/leave", name="lab", member=name)
+        elif loss == "another role":
+            await driver.owner("room/join", name="lab", member=name, role="member")
+        else:
+            await driver.owner("user/change", id=name, access="read")
+
+    async with lab({"file/write": {"timeoutSeconds": 30, "quorum": 2}}) as driver:
+        for name in ("anna", "ben"):
+            await driver.owner("user/create", id=name, access="full")
+            await driver.owner("room/join", name="lab", member=name, role="admin")
+        tokens = {name: await driver.token(name, user=name, kind="human", access="full") for name in ("anna", "ben")}
+
+        async def approve(name, ticket):
+            return await driver.ask("approval/approve", token=tokens[name], room="", params={"id": ticket})
+
+        before, after = await ask(driver), await ask(driver, path="b.txt")
+        for parked in (before, after):
+            await approve("anna", parked.ticket)
+        await approve("ben", after.ticket)
+        await lose(driver, "anna")
+        second = await approve("ben", before.ticket)
+        early, late = await resume(driver, before.ticket), await resume(driver, after.ticket)
+        third = await decide(driver, "approve", before.ticket)
+        ran = await resume(driver, before.ticket)
+    assert (second.result["state"], early.code) == ("pending", "not_approved")
+    assert (late.code, "may no longer decide" in late.message) == ("not_approved", True)
+    assert (third.result["state"], ran.status) == ("approved", "done")
+
+
 async def test_what_is_shown_is_what_runs_with_hidden_characters_written_out(lab):
     async with lab() as driver:
         parked = await ask(driver, "safe\u202e txt.exe\x1b[2K \u200b")

@@ -20,6 +20,7 @@ from doorward.core.events import ApprovalDecided, Bus
 from doorward.core.ids import new_id
 from doorward.core.model import ApprovalTerms, Call, Caller, Kind
 from doorward.gate.shown_approvals import ShownApprovals
+from doorward.rooms.people import People
 from doorward.rooms.rooms import Rooms
 from doorward.store import approvals as sql
 from doorward.store.ledger.record import Entry
@@ -74,8 +75,11 @@ class Approval(msgspec.Struct, frozen=True):
 
 
 class Approvals:
-    def __init__(self, store: Store, rooms: Rooms, events: Bus, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, people: People, rooms: Rooms, events: Bus, clock: Clock, settings: Settings
+    ) -> None:
         self._store = store
+        self._people = people
         self._rooms = rooms
         self._events = events
         self._clock = clock
@@ -148,7 +152,19 @@ class Approvals:
                 )
 
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
-        return await sql.decisions(self._store, approval.id)
+        """Return the decisions. `counts` says whether the person who decided may still decide."""
+        found = await sql.decisions(self._store, approval.id)
+        return [{**one, "counts": self._may_still_decide(one["decider"], approval)} for one in found]
+
+    async def check_quorum(self, approval: Approval) -> None:
+        """Refuse an approved call if too few of the people who approved it may still decide about it."""
+        valid = [one for one in await self.decisions(approval) if one["verdict"] == "approve" and one["counts"]]
+        if approval.state == "approved" and len(valid) < approval.quorum:
+            raise NotApproved(
+                f"The call needs {approval.quorum} approvals of people who may decide; {len(valid)} of those it got count "
+                "now. The others were given by people who may no longer decide.",
+                hint="Run the call again without the ticket.",
+            )
 
     async def decided_by(self, decider: Caller, approvals: Sequence[Approval]) -> set[str]:
         """Return the ids of those approvals (newest first) that a person has decided."""
@@ -166,7 +182,7 @@ class Approvals:
             raise Conflict(f"Approval {id} is {_describe_state(approval)}. Nothing was decided.")
         now = self._clock.now()
         denial = [self._entry(approval, "denied", f"Denied by {decider.id}.")] if verdict == "deny" else []
-        await self._store.write(*sql.decide(id, decider.id, verdict, now), entries=denial)
+        await self._store.write(*sql.decide(id, decider.id, verdict, now, self._deciders(approval)), entries=denial)
         approval = await self.find(decider.tenant, id)
         self._events.publish(
             ApprovalDecided(
@@ -217,6 +233,19 @@ class Approvals:
         except (NotPermitted, NotFound):
             return False
         return True
+
+    def _deciders(self, approval: Approval) -> list[str]:
+        """Return everybody who may decide about an approval now."""
+        room = self._rooms.get(approval.tenant, approval.room)
+        asked = room.members if room is not None else [approval.behalf]
+        return [one for one in asked if self._may_still_decide(one, approval)]
+
+    def _may_still_decide(self, decider: str, approval: Approval) -> bool:
+        """Whether a person who decided could still decide: with an active account, as member and with their role."""
+        user = self._people.get(approval.tenant, decider)
+        if user is None or not user.active:
+            return False
+        return self.may_decide(Caller(approval.tenant, user.id, user.kind, user.access), approval)
 
     def check_may_decide(self, decider: Caller, approval: Approval) -> None:
         """Refuse a caller who may not decide about this approval, whatever its state."""

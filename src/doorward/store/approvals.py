@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from doorward.store.sqlite import Statement, Store
@@ -64,14 +66,17 @@ def insert(row: dict[str, Any]) -> Statement:
     )
 
 
-def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
-    """Store one person's verdict. Each person has one, and only while the approval is pending and not expired."""
+def decide(id: str, decider: str, verdict: str, now: float, counted: Sequence[str]) -> list[Statement]:
+    """Store one person's verdict. Each person has one, and only while the approval is pending and not expired.
+
+    Only the approvals of the `counted` people count for the quorum.
+    """
     late = "it has already been decided, or has expired"
     change = (
         f"state = 'denied', {_FORGET}"
         if verdict == "deny"
         else "state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
-        " AND d.verdict = 'approve') >= quorum THEN 'approved' ELSE 'pending' END"
+        " AND d.verdict = 'approve' AND d.decider IN (SELECT value FROM json_each(?))) >= quorum THEN 'approved' ELSE 'pending' END"
     )
     settle = f"UPDATE approvals SET decided_at = ?, {change} WHERE id = ? AND state = 'pending' AND expires_at > ?"
     return [
@@ -81,7 +86,12 @@ def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
             rows=1,
             otherwise="you have already decided this",
         ),
-        Statement(settle, (now, id, now), rows=1, otherwise=late),
+        Statement(
+            settle,
+            (now, id, now) if verdict == "deny" else (now, json.dumps(list(counted)), id, now),
+            rows=1,
+            otherwise=late,
+        ),
     ]
 
 
