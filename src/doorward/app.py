@@ -126,6 +126,7 @@ async def open_house(
             await tidy(house)
             if house.services.people.get(LOCAL, OWNER) is None:
                 house.setup_lines.extend(await _set_up(house))
+            store.is_starting = False
             try:
                 try:
                     yield house

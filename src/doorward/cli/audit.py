@@ -26,7 +26,8 @@ from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.record import COLUMNS, Record, origin_of, record_from_row
 from doorward.store.ledger.segments import read_segment
 from doorward.store.ledger.verification import verify
-from doorward.store.sqlite import open_for_reading, unusable
+from doorward.store.sqlite import open_for_reading
+from doorward.store.storage_errors import unusable
 
 
 @click.group("audit")

@@ -64,6 +64,11 @@ def first_seq(db: sqlite3.Connection) -> int | None:
     return cast("int | None", db.execute("SELECT min(seq) FROM ledger").fetchone()[0])
 
 
+def last_seq(db: sqlite3.Connection) -> int | None:
+    """The number of the last record in the table; None if it is empty."""
+    return cast("int | None", db.execute("SELECT max(seq) FROM ledger").fetchone()[0])
+
+
 async def open_calls(store: Store) -> list[dict[str, Any]]:
     """The start records of calls that have no end."""
     return await store.read(

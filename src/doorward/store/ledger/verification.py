@@ -15,7 +15,8 @@ from doorward.store.ledger import queries as sql
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.maintenance import NOTED
 from doorward.store.ledger.segments import SEGMENT_HEAD, read_segment
-from doorward.store.sqlite import open_for_reading, unusable
+from doorward.store.sqlite import open_for_reading
+from doorward.store.storage_errors import unusable
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """SQLite errors that mean a damaged database. A locked or unreadable one says nothing about its records."""
