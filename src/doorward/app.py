@@ -295,6 +295,7 @@ async def _assemble(
         energy=energy,
         approvals=approvals,
         executions=executions,
+        revocations=people.revocations,
         recorder=Recorder(store, anonymous, registry, clock, configured),
         events=events,
         clock=clock,
