@@ -100,7 +100,7 @@ def test_a_segment_that_is_gone_or_cut_or_exchanged(segmented: Ledger) -> None:
         "UPDATE segments SET hash = lower(hex(randomblob(32)))",
         "UPDATE segments SET prev = lower(hex(randomblob(32)))",
         "UPDATE segments SET signature = lower(hex(randomblob(32)))",
-        "INSERT INTO segments SELECT first + 1, last, file, prev, hash, signature, deleted FROM segments WHERE first = 1",
+        "INSERT INTO segments SELECT first + 1, last, file, prev, hash, signature, '' FROM segments WHERE first = 1",
     ],
 )
 def test_a_changed_note_about_a_segment(change: str, segmented: Ledger) -> None:

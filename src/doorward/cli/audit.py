@@ -87,7 +87,8 @@ def export(output: Path | None) -> None:
     with _open_ledger() as db, click.open_file(str(output or "-"), "w") as out:
         for segment in sql.segments(db):
             if segment["deleted"]:
-                click.echo(f"Records {segment['first']} to {segment['last']} were deleted (ledger.keep_days).", err=True)
+                which = f"{segment['first']} to {segment['last']}"
+                click.echo(f"The archived records {which} were deleted by the setting ledger.keep_days.", err=True)
                 continue
             for row in read_segment(paths.segments / Path(segment["file"]).name):
                 out.write(_encode_row(row))

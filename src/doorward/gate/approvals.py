@@ -161,8 +161,8 @@ class Approvals:
         valid = [one for one in await self.decisions(approval) if one["verdict"] == "approve" and one["counts"]]
         if approval.state == "approved" and len(valid) < approval.quorum:
             raise NotApproved(
-                f"The call needs {approval.quorum} approvals of people who may decide; {len(valid)} of those it got count "
-                "now. The others were given by people who may no longer decide.",
+                f"The call needs {approval.quorum} approvals of people who may decide, and has {len(valid)}. "
+                "The others are of people who may no longer decide.",
                 hint="Run the call again without the ticket.",
             )
 

@@ -57,7 +57,9 @@ class Authorizer:
         """The denial that applies in every room and under every recipe, or None."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
-            return _denied("built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
+            return _denied(
+                "built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}."
+            )
         if facts.runs_agent and (caller.keeper or caller.persona):
             reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
             return _denied("built-in: personas and the keeper cannot call the keeper", reason)

@@ -20,7 +20,6 @@ from doorward.gate.progress import Progress
 from doorward.gate.throttle import Throttle
 from doorward.rooms.accounts.revocations import Matches
 
-
 log = logging.getLogger(__name__)
 
 _CURRENT_CALL: ContextVar[str] = ContextVar("current_call", default="")

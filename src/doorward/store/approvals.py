@@ -76,7 +76,8 @@ def decide(id: str, decider: str, verdict: str, now: float, counted: Sequence[st
         f"state = 'denied', {_FORGET}"
         if verdict == "deny"
         else "state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
-        " AND d.verdict = 'approve' AND d.decider IN (SELECT value FROM json_each(?))) >= quorum THEN 'approved' ELSE 'pending' END"
+        " AND d.verdict = 'approve' AND d.decider IN (SELECT value FROM json_each(?))) >= quorum"
+        " THEN 'approved' ELSE 'pending' END"
     )
     settle = f"UPDATE approvals SET decided_at = ?, {change} WHERE id = ? AND state = 'pending' AND expires_at > ?"
     return [

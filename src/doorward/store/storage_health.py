@@ -44,5 +44,5 @@ class StorageHealth:
         except sqlite3.Error as error:
             return f"The database cannot be read: {error}."
         if head is None or head[0] < stored or last not in (head[0], None):
-            return f"The database does not hold the {stored} records that were stored: the file was replaced or damaged."
+            return f"The database file was replaced or damaged: it does not hold the {stored} records that were stored."
         return ""

@@ -258,7 +258,9 @@ class Accounts:
 
     async def _register(self, attempt: AccountAttempt, password: str, name: str, passcode: str) -> LoginGrant:
         if self._settings.registration == "closed":
-            raise NotPermitted("Registration is closed (the setting rest.registration).", rule="built-in: registration is closed")
+            raise NotPermitted(
+                "Registration is closed (the setting rest.registration).", rule="built-in: registration is closed"
+            )
         self._limiter.count((f"register\0{attempt.address}", REGISTRATION_LIMIT))
         spent = await self._use_invitation(attempt, passcode) if self._settings.registration == "code" else []
         user = User(attempt.tenant, attempt.user, name or attempt.user, "human", Access.ROOT)

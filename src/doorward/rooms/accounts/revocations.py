@@ -27,6 +27,7 @@ class Revocations:
         """Announce the end of all access of a user, and of those who act for them."""
         self.announce(
             reason,
-            lambda _, caller: caller.tenant == tenant
-            and user in (caller.on_behalf_of, caller.id if caller.kind == "human" else ""),
+            lambda _, caller: (
+                caller.tenant == tenant and user in (caller.on_behalf_of, caller.id if caller.kind == "human" else "")
+            ),
         )
