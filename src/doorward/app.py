@@ -59,6 +59,7 @@ from doorward.shell.sessions import ShellSessions
 from doorward.store import before_images, idempotency, keeper_waits, kv, long_results
 from doorward.store.accepted_suggestions import AcceptedSuggestions
 from doorward.store.command_index import CommandIndex
+from doorward.store.ledger.anonymous_refusals import AnonymousRefusals
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.maintenance import LedgerMaintainer
 from doorward.store.sqlite import Store
@@ -95,6 +96,7 @@ class House(msgspec.Struct, kw_only=True):
     models: ModelRegistry
     ledger_maintainer: LedgerMaintainer
     throttle: Throttle
+    anonymous_refusals: AnonymousRefusals
     setup_lines: list[str]
     """What was created on first use, as lines to show to the user."""
     recovered: int
@@ -127,6 +129,7 @@ async def open_house(
             await tidy(house)
             if house.services.people.get(LOCAL, OWNER) is None:
                 house.setup_lines.extend(await _set_up(house))
+            store.is_starting = False
             try:
                 try:
                     yield house
@@ -161,6 +164,7 @@ async def _assemble(
     people = People(store, clock)
     rooms = Rooms(store, events, clock)
     live = RoomFeed(clock)
+    anonymous = AnonymousRefusals(store, clock, configured.limits.anonymous_per_minute)
     tokens = ApiTokens(store, people, clock, key)
     browsers = BrowserSessions(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
@@ -216,10 +220,10 @@ async def _assemble(
         )
     )
     accepted = AcceptedSuggestions(store, clock, learns=configured.search.learn)
-    approvals = Approvals(store, rooms, events, clock, configured)
+    approvals = Approvals(store, people, rooms, events, clock, configured)
     energy = Energy(store, clock, configured, personas.energy_pool)
     throttle = Throttle(clock, configured)
-    keeper = LedgerMaintainer(LedgerPaths.of(home.path), store, key, clock, configured)
+    keeper = LedgerMaintainer(LedgerPaths.of(home.path), store, key, clock, configured, LOCAL)
     await people.load()
     if home.has_no_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
@@ -263,7 +267,7 @@ async def _assemble(
         presence=Presence(live),
         people=people,
         tokens=tokens,
-        accounts=Accounts(store, people, tokens.sessions, browsers, clock, configured.rest),
+        accounts=Accounts(store, anonymous, people, tokens.sessions, browsers, clock, configured.rest),
         browsers=browsers,
         recipes=recipes,
         personas=personas,
@@ -296,7 +300,8 @@ async def _assemble(
         energy=energy,
         approvals=approvals,
         executions=executions,
-        recorder=Recorder(store, registry, clock, configured),
+        revocations=people.revocations,
+        recorder=Recorder(store, anonymous, registry, clock, configured),
         events=events,
         clock=clock,
         settings=configured,
@@ -310,6 +315,7 @@ async def _assemble(
         models=models,
         ledger_maintainer=keeper,
         throttle=throttle,
+        anonymous_refusals=anonymous,
         setup_lines=[],
         recovered=await keeper.recover(),
     )
@@ -339,11 +345,11 @@ async def _set_up(house: House) -> list[str]:
 
 async def tidy(house: House) -> None:
     """Delete expired data: before-images, long results, and the parameters of expired approvals."""
+    await house.services.approvals.expire_due()
     limits, now = house.settings.limits, house.services.clock.now()
     await house.services.store.write(
         before_images.forget(now - limits.undo_days * 86_400),
         long_results.forget(now - limits.result_hours * 3_600),
-        *house.services.approvals.cleanup_statements(),
         *house.services.files.cleanup_statements(),
         *house.services.accounts.cleanup_statements(),
         *house.services.sessions.delete_expired(),
@@ -366,6 +372,7 @@ async def _save_state(house: House) -> None:
     """Save the state that the next process needs. A failure is logged and does not affect stored data."""
     clock, store = house.services.clock, house.services.store
     await house.gate.settled()
+    await house.anonymous_refusals.flush()
     try:
         await tidy(house)
         await store.write(kv.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))

@@ -65,12 +65,12 @@ class Keys:
         pass
 
 
-async def typed(house: House, line: str, *, people: bool = True) -> tuple[str, dict[str, Any]]:
+async def typed(house: House, *lines: str, people: bool = True) -> tuple[str, dict[str, Any]]:
     """What is asked for when somebody types this in a room where these things wait."""
     chat = RoomChat(house, "general", people=people)  # type: ignore[arg-type]
     await chat.begin(0)
     await chat._handle_stream_event(RoomEvent("room-ready", {}, ""))
-    await chat.handle_input(Keys(line))
+    await chat.handle_input(Keys(*lines))
     return house.asked[-1]
 
 
@@ -84,8 +84,14 @@ async def test_where_nothing_waits_any_more_a_y_is_said_in_the_room(house: House
     assert await typed(house, "y") == ("room/say", {"name": "general", "text": "y"})
 
 
-async def test_what_nobody_can_decide_any_more_does_not_make_an_answer_unclear() -> None:
-    assert await typed(House(old=EARLIER, new=LATER), "y") == ("approval/approve", {"id": "new"})
+async def test_a_letter_does_not_decide_about_a_call_that_took_the_place_of_another(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The letter may have been meant for the one that expired. A second one can mean only what is left."""
+    command, _ = await typed(House(old=EARLIER, new=LATER), "y")
+    assert command == "approval/show"
+    assert "Another approval was waiting until now; choose one: approve new (file/write)." in capsys.readouterr().err
+    assert await typed(House(old=EARLIER, new=LATER), "y", "y") == ("approval/approve", {"id": "new"})
 
 
 async def test_when_several_things_wait_a_letter_decides_none(capsys: pytest.CaptureFixture[str]) -> None:

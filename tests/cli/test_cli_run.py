@@ -167,7 +167,9 @@ class TestExplain:
         assert "valid: room/say; commands of the tiers information, visual, code." in ended.json["reason"]
 
     def test_a_command_for_people_is_allowed_to_the_person_and_denied_to_the_agent(self, shared: Doorward) -> None:
-        assert shared("explain", "--room=", "--as=me", "recipe/put").json["rule"] == "built-in: a person with root access"
+        assert (
+            shared("explain", "--room=", "--as=me", "recipe/put").json["rule"] == "built-in: a person with root access"
+        )
         assert shared("explain", "recipe/put").json["rule"] == "built-in: only people"
 
     def test_the_approval_it_would_need_is_told(self, shared: Doorward) -> None:

@@ -234,6 +234,7 @@ def commands(disk: Disk) -> None:
         ["status"],
     ):
         _complains(_doorward(disk, *arguments), "full")
+    _complains(_doorward(disk, "up", "--port", "0"), "free some space on that disk, then start doorward again.")
     disk.free()
     listed = _doorward(disk, "run", "data/list", "--collection=rooms")
     assert listed.returncode == 0, listed.stderr

@@ -14,7 +14,8 @@ import pytest
 from evil_ledger import Ledger, forged, found, live
 
 from doorward.app import open_house
-from doorward.store.ledger import record
+from doorward.config.settings import LedgerSettings, Settings
+from doorward.store.ledger import record, segments
 
 
 def test_a_ledger_that_was_rotated_twice_verifies(segmented: Ledger) -> None:
@@ -99,7 +100,7 @@ def test_a_segment_that_is_gone_or_cut_or_exchanged(segmented: Ledger) -> None:
         "UPDATE segments SET hash = lower(hex(randomblob(32)))",
         "UPDATE segments SET prev = lower(hex(randomblob(32)))",
         "UPDATE segments SET signature = lower(hex(randomblob(32)))",
-        "INSERT INTO segments SELECT first + 1, last, file, prev, hash, signature FROM segments WHERE first = 1",
+        "INSERT INTO segments SELECT first + 1, last, file, prev, hash, signature, '' FROM segments WHERE first = 1",
     ],
 )
 def test_a_changed_note_about_a_segment(change: str, segmented: Ledger) -> None:
@@ -158,3 +159,46 @@ async def test_the_start_of_a_running_call_is_not_moved_out(made: Path, tmp_path
 
 def _running(entry: record.Entry) -> record.Entry:
     return msgspec.structs.replace(entry, phase="start", status="started", call="still-running")
+
+
+def test_a_segment_beside_a_database_that_was_rolled_back_is_found(made: Path, rotated: Path, tmp_path: Path) -> None:
+    """Database and checkpoints come from one backup and fit each other, but the archive is newer than both."""
+    ledger = Ledger(Path(shutil.copytree(made, tmp_path / "home")))
+    newer = Ledger(rotated).segments()[0]
+    assert ledger.verify().broken == ""
+    shutil.copy(newer, ledger.paths.segments)
+    found(ledger, newer.name, "does not know")
+
+
+async def test_a_rotation_that_was_interrupted_is_no_problem_and_is_made_up_for(made: Path, tmp_path: Path) -> None:
+    ledger = Ledger(Path(shutil.copytree(made, tmp_path / "home")))
+    left = ledger.paths.segments / segments.segment_name(1, 40)
+    left.write_bytes(b"written, but not registered before the process died")
+    with ledger.database() as db:
+        db.execute("INSERT INTO keepsakes (name, body) VALUES (?, ?)", (segments.PENDING, left.name))
+    assert ledger.verify().broken == ""
+    async with open_house(ledger.home) as house:
+        await house.ledger_maintainer.rotate(50)
+    assert ledger.verify().broken == ""
+    assert left not in ledger.segments()
+
+
+async def test_segments_deleted_by_the_setting_leave_a_ledger_that_verifies_and_says_so(segmented: Ledger) -> None:
+    ends = [int(file.name.split("-")[2].split(".")[0]) for file in segmented.segments()]
+    async with open_house(segmented.home) as house:
+        assert await house.ledger_maintainer.delete_expired_segments() == []
+    for days, left in ((1.0, 2), (1e-9, 0)):
+        async with open_house(segmented.home, changes=Settings(ledger=LedgerSettings(keep_days=days))) as house:
+            await house.ledger_maintainer.delete_expired_segments()
+            assert len(segmented.segments()) == left
+    finding = segmented.verify()
+    assert (finding.broken, finding.segments) == ("", 0)
+    assert finding.deleted == (f"records 1 to {ends[0]}", f"records {ends[0] + 1} to {ends[1]}")
+    records = [record.record_from_row(row).entry for row in segmented.rows()]
+    deletions = [one for one in records if one.command == "audit/delete"]
+    assert [one.note for one in deletions] == [
+        f"The archived {which} were deleted after 1e-09 days (ledger.keep_days)." for which in finding.deleted
+    ]
+    with segmented.database() as db:
+        db.execute("UPDATE segments SET deleted = 'x' || substr(deleted, 2) WHERE first = 1")
+    found(segmented, "deletion", "no valid signature")

@@ -51,3 +51,37 @@ async def test_older_ones_come_page_by_page_without_gap_or_repetition(driver):
         seen += [item["id"] for item in page["items"]]
         before = page["next"]
     assert seen == made[::-1]
+
+
+async def test_people_outside_the_room_learn_nothing_of_its_approvals(driver):
+    """Members see them, and people with full access, who see every room that is not a direct one."""
+    tokens = {}
+    for name, access in (("mel", "read"), ("ada", "read"), ("fay", "full")):
+        await driver.owner("user/create", id=name, access=access)
+        tokens[name] = await driver.token(f"{name}-laptop", user=name, kind="human", access=access)
+    await driver.owner("room/join", name="general", member="mel", role="member")
+    ticket = await asked(driver, path="plan-of-merger")
+    seen = {}
+    for name, token in tokens.items():
+
+        async def ask(command, token=token, **params):
+            return await driver.ask(command, token=token, room="", params=params)
+
+        shown = await ask("approval/show", id=ticket)
+        listed = await ask("data/list", collection="approvals")
+        queried = await ask("data/query", sql="SELECT id FROM approvals")
+        decided = await ask("approval/deny", id=ticket)
+        noted = await ask("data/list", collection="audit", filter={"status": "parked"})
+        seen[name] = [
+            shown.code if shown.status != "done" else shown.result["params"]["path"],
+            len(listed.result["items"]),
+            len(queried.result["items"]),
+            decided.code,
+            [item["note"] for item in noted.result["items"]],
+        ]
+    waits = ["file/write is waiting for approval."]
+    assert seen == {
+        "mel": ["plan-of-merger", 1, 1, "not_permitted", waits],
+        "ada": ["not_found", 0, 0, "not_found", [None]],
+        "fay": ["plan-of-merger", 1, 1, "not_permitted", waits],
+    }

@@ -89,6 +89,39 @@ async def test_denied_and_expired_requests_never_run(lab, clock):
     assert {item["state"] for item in listed.result["items"]} == {"denied", "expired"}
 
 
+async def test_a_denial_and_an_expiry_are_outcomes_of_the_call_in_the_ledger(lab, clock):
+    """Somebody who counts yesterday's denied calls finds them, and finds them only once among the executions."""
+    async with lab() as driver:
+        denied, forgotten, unused = [(await ask(driver, path=f"{name}.txt")) for name in ("denied", "late", "unused")]
+        await decide(driver, "deny", denied.ticket)
+        await decide(driver, "approve", unused.ticket)
+        clock.advance(driver.house.settings.approvals.use_within + 31)
+        await driver.house.services.approvals.expire_due()
+        await driver.house.services.approvals.expire_due()
+        ended = {row["call"]: row for row in await driver.ledger() if row["status"] in ("denied", "expired")}
+        found = (await driver.owner("data/list", collection="executions", filter={"room": "lab"})).result["items"]
+        counts = (await driver.owner("audit/timeline", inRoom="lab", since="1h")).result["totals"]
+        (report,) = (await driver.owner("ai/report", room="lab")).result["items"]
+        verified = (await driver.owner("audit/verify")).result
+    told = {call: (row["status"], row["code"], row["caller"], row["approval"]) for call, row in ended.items()}
+    assert told == {
+        denied.call: ("denied", "denied", "helper", denied.ticket),
+        forgotten.call: ("expired", "expired", "helper", forgotten.ticket),
+        unused.call: ("expired", "expired", "helper", unused.ticket),
+    }
+    assert [ended[one.call]["note"] for one in (denied, forgotten, unused)] == [
+        "Denied by owner.",
+        "Nobody decided in time.",
+        "It was approved, but not used in time.",
+    ]
+    states = {denied.call: "denied", forgotten.call: "expired", unused.call: "expired"}
+    assert {one["id"]: one["status"] for one in found} == states
+    assert len(found) == 3
+    assert counts == {"parked": 3, "denied": 1, "expired": 2}
+    assert (report["calls"], report["denied"], report["expired"]) == (3, 1, 2)
+    assert verified["verified"]
+
+
 async def test_an_approval_must_be_used_in_time(lab, clock):
     async with lab(changes=Settings(approvals=ApprovalSettings(use_within=60))) as driver:
         parked = await ask(driver)
@@ -229,6 +262,43 @@ async def test_a_quorum_needs_different_people(lab):
         ran = await resume(driver, parked.ticket)
     assert (twice.code, early.code, ran.status) == ("conflict", "not_approved", "done")
     assert (shown["cannotDecide"], waits) == ("You have already decided.", [False, True])
+
+
+@pytest.mark.parametrize("loss", ["switched off", "left the room", "another role", "less access"])
+async def test_the_vote_of_somebody_who_may_no_longer_decide_does_not_count(lab, loss):
+    """Neither for the quorum nor, once it was reached, when the ticket is used."""
+
+    async def lose(driver, name):
+        if loss == "switched off":
+            await driver.owner("user/change", id=name, active=False)
+        elif loss == "left the room":
+            await driver.owner("room/leave", name="lab", member=name)
+        elif loss == "another role":
+            await driver.owner("room/join", name="lab", member=name, role="member")
+        else:
+            await driver.owner("user/change", id=name, access="read")
+
+    async with lab({"file/write": {"timeoutSeconds": 30, "quorum": 2}}) as driver:
+        for name in ("anna", "ben"):
+            await driver.owner("user/create", id=name, access="full")
+            await driver.owner("room/join", name="lab", member=name, role="admin")
+        tokens = {name: await driver.token(name, user=name, kind="human", access="full") for name in ("anna", "ben")}
+
+        async def approve(name, ticket):
+            return await driver.ask("approval/approve", token=tokens[name], room="", params={"id": ticket})
+
+        before, after = await ask(driver), await ask(driver, path="b.txt")
+        for parked in (before, after):
+            await approve("anna", parked.ticket)
+        await approve("ben", after.ticket)
+        await lose(driver, "anna")
+        second = await approve("ben", before.ticket)
+        early, late = await resume(driver, before.ticket), await resume(driver, after.ticket)
+        third = await decide(driver, "approve", before.ticket)
+        ran = await resume(driver, before.ticket)
+    assert (second.result["state"], early.code) == ("pending", "not_approved")
+    assert (late.code, "may no longer decide" in late.message) == ("not_approved", True)
+    assert (third.result["state"], ran.status) == ("approved", "done")
 
 
 async def test_what_is_shown_is_what_runs_with_hidden_characters_written_out(lab):

@@ -16,6 +16,7 @@ async def say(driver, text, **more):
 
 async def test_a_word_decides_about_the_one_that_waits_and_is_recorded_as_that_persons(driver):
     ticket = await waiting(driver)
+    await driver.owner("approval/show", id=ticket)
     said = await say(driver, "approve")
     assert said["decided"] == {"approval": ticket, "verdict": "approve", "state": "approved", "command": "file/write"}
     assert (await driver.ask("file/write", ticket=ticket)).status == "done"
@@ -65,3 +66,25 @@ async def test_what_is_nearly_a_word_of_decision_is_answered_with_how_it_is_said
         said = await say(driver, text)
         assert ("decided" in said, ticket in said["note"]) == (False, True)
     assert "note" not in await say(driver, "I disapprove")
+
+
+async def test_a_bare_word_does_not_decide_about_a_call_that_took_the_place_of_another(driver):
+    """The first one expires while the person reads it, and another is pending when the word arrives."""
+    first = await waiting(driver)
+    await driver.owner("approval/show", id=first)
+    driver.clock.advance(31)
+    second = await waiting(driver, "b.txt")
+    await driver.owner("approval/show", id=second)
+    said = await say(driver, "approve")
+    assert ("decided" in said, second in said["note"]) == (False, True)
+    assert "another approval was pending" in said["note"]
+    assert (await driver.owner("approval/show", id=second)).result["state"] == "pending"
+    assert (await say(driver, "approve"))["decided"]["approval"] == second
+
+
+async def test_a_bare_word_does_not_decide_about_a_call_that_was_not_shown(driver):
+    ticket = await waiting(driver)
+    said = await say(driver, "approve")
+    assert ("decided" in said, ticket in said["note"]) == (False, True)
+    assert (await driver.owner("approval/show", id=ticket)).result["state"] == "pending"
+    assert (await say(driver, f"approve {ticket}"))["decided"]["state"] == "approved"

@@ -240,7 +240,9 @@ async def test_a_message_sent_again_with_its_key_is_there_once_also_after_a_rest
 
 async def test_a_word_sent_again_with_its_key_decides_nothing_again(driver):
     async def waiting(path):
-        return (await driver.ask("file/write", params={"path": path, "content": "x"})).ticket
+        ticket = (await driver.ask("file/write", params={"path": path, "content": "x"})).ticket
+        await driver.owner("approval/show", id=ticket)
+        return ticket
 
     await waiting("a.txt")
     said = await driver.owner("room/say", name="general", text="approve", key="k")

@@ -24,8 +24,10 @@ from doorward.core.escape_invisible import to_storable
 from doorward.store.ledger import queries as sql
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.record import COLUMNS, Record, origin_of, record_from_row
-from doorward.store.ledger.verification import read_segment, verify
-from doorward.store.sqlite import open_for_reading, unusable
+from doorward.store.ledger.segments import read_segment
+from doorward.store.ledger.verification import verify
+from doorward.store.sqlite import open_for_reading
+from doorward.store.storage_errors import unusable
 
 
 @click.group("audit")
@@ -84,6 +86,10 @@ def export(output: Path | None) -> None:
     paths = LedgerPaths.of(find_home_folder())
     with _open_ledger() as db, click.open_file(str(output or "-"), "w") as out:
         for segment in sql.segments(db):
+            if segment["deleted"]:
+                which = f"{segment['first']} to {segment['last']}"
+                click.echo(f"The archived records {which} were deleted by the setting ledger.keep_days.", err=True)
+                continue
             for row in read_segment(paths.segments / Path(segment["file"]).name):
                 out.write(_encode_row(row))
         for row in sql.rows(db):
@@ -105,6 +111,8 @@ def verify_(ctx: click.Context, as_json: bool) -> None:
         click.echo(
             f"{good}  {found.records} records, {found.checkpoints} checkpoints, {found.segments} archived segments"
         )
+        for deleted in found.deleted:
+            click.echo(f"deleted   {deleted}, by the setting ledger.keep_days")
     if found.broken:
         report.print_error("failed", "tampered", f"The ledger does not verify: {found.broken}.")
     ctx.exit(1 if found.broken else 0)
@@ -171,7 +179,7 @@ def _print_records(records: list[Record], as_json: bool) -> None:
         for record in records:
             click.echo(msgspec.json.encode(_record_fields(record)).decode())
         return
-    colours = {"done": "green", "started": "cyan", "parked": "yellow"}
+    colours = {"done": "green", "started": "cyan", "parked": "yellow", "expired": "yellow"}
     for record in records:
         entry = record.entry
         status = click.style(f"{entry.status:8}", fg=colours.get(entry.status, "red"))

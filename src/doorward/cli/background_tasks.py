@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 
 import click
 
 from doorward.agents.personas.dispatcher import run_personas
 from doorward.app import House, tidy_periodically
+from doorward.core.errors import LedgerUnavailable
+
+log = logging.getLogger(__name__)
+
+_RECORD_INTERVAL = 5.0
 
 
 @contextlib.asynccontextmanager
@@ -27,6 +33,7 @@ async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIt
         _connect_upstreams(house, head_start),
         house.ledger_maintainer.watch(),
         tidy_periodically(house),
+        _record_due(house),
         _check_sandbox(house, head_start),
     )
     background = [asyncio.create_task(chore) for chore in chores]
@@ -37,6 +44,17 @@ async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIt
         for task in background:
             task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
+
+
+async def _record_due(house: House) -> None:
+    """Record expired approvals and counts of refusals soon after their time is over, until cancelled."""
+    while True:
+        await asyncio.sleep(_RECORD_INTERVAL)
+        await house.anonymous_refusals.flush_due()
+        try:
+            await house.services.approvals.expire_due()
+        except LedgerUnavailable as error:
+            log.warning("expired approvals could not be recorded: %s", error)
 
 
 async def _connect_upstreams(house: House, head_start: float) -> None:

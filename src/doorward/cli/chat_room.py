@@ -71,6 +71,8 @@ class RoomChat:
         """Set once the event stream is open; no input is sent before."""
         self._pending: dict[str, _PendingApproval] = {}
         """The approvals of this room that were shown to the person, oldest first."""
+        self._has_lost_approval = False
+        """Whether an approval stopped waiting since the last line typed, so that `y` may have meant that one."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._mark_task: asyncio.Task[None] | None = None
         self._seen_position, self._marked_position = 0, 0
@@ -146,7 +148,9 @@ class RoomChat:
     def pending_approvals(self) -> dict[str, str]:
         """Return the pending approvals of this room, oldest first: id to command."""
         now = time.time()
-        self._pending = {id: one for id, one in self._pending.items() if one.until > now}
+        left = {id: one for id, one in self._pending.items() if one.until > now}
+        self._has_lost_approval = self._has_lost_approval or len(left) < len(self._pending)
+        self._pending = left
         return {id: one.command for id, one in self._pending.items()}
 
     def completions(self) -> list[str]:
@@ -178,6 +182,7 @@ class RoomChat:
         else:
             said = line.replace("//", "/", 1) if text.startswith("//") else line
             await self._send_message(said)
+        self._has_lost_approval = False
 
     async def _send_message(self, text: str) -> None:
         """Send a message, and show the server's note about it if there is one."""
@@ -188,9 +193,10 @@ class RoomChat:
             click.echo(wrap_indented(escape_invisible(str(note), lines=False), terminal_width(), 0), err=True)
 
     async def _decide(self, verb: str, waiting: dict[str, str]) -> None:
-        if len(waiting) > 1:
+        if len(waiting) > 1 or self._has_lost_approval:
             each = ", ".join(f"{verb} {id} ({command})" for id, command in waiting.items())
-            click.echo(f"Several approvals are waiting; choose one: {each}.", err=True)
+            why = "Several approvals are waiting" if len(waiting) > 1 else "Another approval was waiting until now"
+            click.echo(f"{why}; choose one: {each}.", err=True)
             return
         (id,) = waiting
         await self._run_for_result(f"approval/{verb}", id=id)
@@ -297,6 +303,7 @@ class RoomChat:
         if name == "approval:requested":
             await self._show_approval(id)
         elif name == "approval:decided" and (waited := self._pending.pop(id, None)) is not None:
+            self._has_lost_approval = self._has_lost_approval or data.get("decider") != OWNER
             self._print(
                 chat_view.format_decision(waited.command, str(data.get("state", "")), str(data.get("decider", "")))
             )

@@ -33,6 +33,8 @@ class CallerReport(TypedDict):
     failed: int
     refused: int
     parked: int
+    denied: int
+    expired: int
     successRate: Annotated[float | None, Meta(description="The share of executed calls that succeeded, from 0 to 1")]
     meanMs: float | None
     longestMs: float
@@ -110,6 +112,8 @@ def _describe_row(row: dict[str, Any]) -> CallerReport:
         "failed": row["failed"],
         "refused": row["refused"],
         "parked": row["parked"],
+        "denied": row["denied"],
+        "expired": row["expired"],
         "successRate": round(row["done"] / ran, 4) if ran else None,
         "meanMs": round(row["mean"] / 1_000, 3) if row["mean"] is not None else None,
         "longestMs": round(row["longest"] / 1_000, 3),

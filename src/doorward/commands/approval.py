@@ -109,10 +109,10 @@ async def list_approvals(
 async def show(ctx: Context, id: Id) -> ApprovalDetail:
     """Show exactly what an approval would run, with hidden characters escaped."""
     approval = await ctx.services.approvals.find(ctx.caller.tenant, id)
-    room = ctx.services.rooms.get(approval.tenant, approval.room)
-    hidden = room.direct and not room.is_visible_to(ctx.caller) if room is not None else not approval.room
-    if hidden and not _is_own(ctx, approval):
+    if not (ctx.services.approvals.is_known_to(ctx.caller, approval) or _is_own(ctx, approval)):
         raise ctx.services.approvals.not_found(id)
+    if _is_in_room(ctx, approval):
+        ctx.services.approvals.shown.note(ctx.caller, approval.id)
     decisions = await ctx.services.approvals.decisions(approval)
     known = approval.command in ctx.services.registry
     command = ctx.services.registry[approval.command] if known else None

@@ -33,6 +33,7 @@ class LedgerVerification(TypedDict):
     records: int
     checkpoints: int
     segments: Annotated[int, Meta(description="The number of archived segment files that were read")]
+    deleted: Annotated[list[str], Meta(description="Archived records deleted by the setting ledger.keep_days")]
     broken: Annotated[str, Meta(description="The first problem found; empty if the ledger is intact")]
 
 
@@ -58,6 +59,7 @@ async def verify_record(ctx: Context) -> LedgerVerification:
         "records": found.records,
         "checkpoints": found.checkpoints,
         "segments": found.segments,
+        "deleted": list(found.deleted),
         "broken": found.broken,
     }
 
@@ -116,7 +118,13 @@ async def timeline(
     call: Annotated[str, _filter_meta("Only this execution", 64)] = "",
     in_room: Annotated[str, _filter_meta("Only calls in this room")] = "",
     door: Annotated[str, _filter_meta("Only calls through this door")] = "",
-    status: Annotated[str, _filter_meta("Only calls with this status")] = "",
+    status: Annotated[
+        str,
+        _filter_meta(
+            "Only calls with this status: done, failed, refused, parked (waiting), denied or expired; "
+            "or started, for the starts"
+        ),
+    ] = "",
     code: Annotated[str, _filter_meta("Only calls with this code")] = "",
 ) -> Timeline:
     """Count calls by status over time, in at most 200 buckets, from the ledger."""

@@ -27,7 +27,7 @@ from doorward.gate.recipes.replay import RecordedDecision, Replay, ReplayGroup
 from doorward.store.ledger import queries
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.record import COLUMNS
-from doorward.store.ledger.verification import read_segment
+from doorward.store.ledger.segments import read_segment
 
 family = Family("recipe", category="rooms")
 
@@ -183,6 +183,9 @@ class _LedgerWalk:
         for segment in reversed(await self._ctx.store.in_reader(queries.segments)):
             if oldest is not None and oldest <= self.span[0]:
                 return True
+            if segment["deleted"]:
+                self.problem = f"Records up to {segment['last']} were deleted by the setting ledger.keep_days."
+                return False
             file = folder / Path(segment["file"]).name
             try:
                 oldest = await self._walk_segment(file, segment["last"] - segment["first"] + 1)

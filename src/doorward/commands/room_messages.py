@@ -28,6 +28,8 @@ MessageText = Annotated[str, Meta(description="The message", min_length=1, max_l
 _AN_ID = "01k9x2m4q7ab3cde"
 _MAX_APPROVALS_SEARCHED = 500
 """The number of newest approvals that are searched for one that is pending in the room."""
+_RECENT_SECONDS = 600.0
+"""How long a person may still mean an approval that is no longer pending."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -80,7 +82,8 @@ async def say(
     """Send a message to a room you are a member of.
 
     A person who sends only `approve` or `deny`, optionally followed by an approval's id, decides the approval that is
-    pending in the room.
+    pending in the room. Without the id, it must be the only one they may mean: it was shown to them, and no other one
+    was pending since their last message or decision.
     """
     room = get_writable_room(ctx, name or ctx.call.room)
     if not text.strip() and not attachments:
@@ -239,12 +242,17 @@ def _answer_repeat(ctx: Context, message: Message, text: str, reply_to: str) -> 
 
 async def _decide(ctx: Context, room: Room, word: ChatVerdict, said: SentMessage) -> None:
     """Apply a person's `approve` or `deny` to the one approval it means, and report the result in `said`."""
-    waiting = await _pending_approvals(ctx, room)
+    approvals, waiting = ctx.services.approvals, await _pending_approvals(ctx, room)
     meant = [one for one in waiting if word.approval in ("", one.id)]
     if len(meant) != 1:
         said["note"] = _explain_undecided(word, waiting, len(meant))
         return
     (approval,) = meant
+    may_decide = approvals.may_decide(ctx.caller, approval)  # others are told by the decision itself that they may not
+    if may_decide and not word.approval and (doubt := await _doubt(ctx, room, approval, said["revision"])):
+        approvals.shown.note(ctx.caller, approval.id)
+        said["note"] = f"Nothing was decided, because {doubt}. {_describe_pending([approval])}"
+        return
     outcome = await ctx.services.run_nested(ctx.call, f"approval/{word.word}", {"id": approval.id})
     if outcome.status != "done":
         said["note"] = f"{approval.command} was not decided: {outcome.message}"
@@ -255,6 +263,19 @@ async def _decide(ctx: Context, room: Room, word: ChatVerdict, said: SentMessage
         "state": outcome.result["state"],
         "command": approval.command,
     }
+
+
+async def _doubt(ctx: Context, room: Room, approval: Approval, position: int) -> str:
+    """Why a person who names no approval may mean another one than the one that is pending now; empty if none."""
+    approvals = ctx.services.approvals
+    spoke = await ctx.services.messages.last_by(room, ctx.caller.id, position)
+    if spoke < approval.created_at and not approvals.shown.has_seen(ctx.caller, approval.id):
+        return "this approval has not been shown to you yet"
+    acted = max(spoke, await approvals.last_decision_of(ctx.caller), ctx.services.clock.now() - _RECENT_SECONDS)
+    others = await approvals.newest(room.tenant, _MAX_APPROVALS_SEARCHED)
+    if any(one.room == room.id and one.id != approval.id and one.waited_until > acted for one in others):
+        return "another approval was pending when you last sent a message or decided"
+    return ""
 
 
 async def _pending_approvals(ctx: Context, room: Room) -> list[Approval]:
@@ -270,6 +291,10 @@ def _describe_choices(waiting: list[Approval]) -> str:
 def _explain_undecided(word: ChatVerdict, waiting: list[Approval], meant: int) -> str:
     which = f" with id {word.approval}" if word.approval else ""
     several = "More than one approval" if meant > 1 else f"No approval{which}"
-    there = "; ".join(f"{one.id}: {one.command} by {one.caller}" for one in waiting[:10])
-    also = f" Pending: {there}. Send approve or deny followed by the id." if there else ""
+    also = f" {_describe_pending(waiting)}" if waiting else ""
     return f"{several} is pending in this room, so nothing was decided.{also}"
+
+
+def _describe_pending(waiting: list[Approval]) -> str:
+    there = "; ".join(f"{one.id}: {one.command} by {one.caller}" for one in waiting[:10])
+    return f"Pending: {there}. Send approve or deny followed by the id."

@@ -16,6 +16,7 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo
 from doorward.rooms.people import LOCAL
 from doorward.store.ledger import queries
+from doorward.store.storage_health import StorageHealth
 from doorward.upstream.upstream import Upstream
 from doorward.upstream.upstreams import Upstreams
 
@@ -30,6 +31,8 @@ class CallTotals(TypedDict):
     failed: int
     refused: int
     parked: int
+    denied: int
+    expired: int
 
 
 class ServerStatus(TypedDict):
@@ -93,6 +96,8 @@ async def status(ctx: Context) -> SystemStatus:
     waiting = [one for one in await house.approvals.newest(ctx.caller.tenant, 500) if one.state == "pending"]
     level = await house.sandbox.level()
     problems = [f"recipe {name}: {reason}" for name, reason in house.recipes.problems.items()]
+    if storage := await StorageHealth(ctx.store).problem():
+        problems.append(storage)
     if house.catalogue.problem:
         problems.append(house.catalogue.problem)
     ours = ctx.caller.tenant == LOCAL

@@ -124,6 +124,8 @@ class Request(msgspec.Struct, frozen=True):
     """Set only by the gate: secrets known to the parent call, such as a session's variables."""
     dry_run: bool = False
     cache: bool = False
+    address: str = ""
+    """The network address of the sender; empty for a sender on this machine."""
 
 
 class UnavailableCommand(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -18,8 +19,11 @@ from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.events import ApprovalDecided, Bus
 from doorward.core.ids import new_id
 from doorward.core.model import ApprovalTerms, Call, Caller, Kind
+from doorward.gate.shown_approvals import ShownApprovals
+from doorward.rooms.people import People
 from doorward.rooms.rooms import Rooms
 from doorward.store import approvals as sql
+from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Statement, Store
 
 ApprovalVerdict = Literal["approve", "deny"]
@@ -51,8 +55,18 @@ class Approval(msgspec.Struct, frozen=True):
     expires_at: float
     decided_at: float | None = None
     used_by: str | None = None
+    call: str = ""
+    """The call that waits."""
+    door: str = ""
+    tier: str = ""
     foreseen: str = ""
     """The predicted effect of the call, computed at the request; empty if unknown."""
+
+    @property
+    def waited_until(self) -> float:
+        """When it stopped waiting for a decision; in the future while it waits."""
+        decided = self.decided_at if self.state in ("approved", "denied", "used") else None
+        return self.expires_at if decided is None else decided
 
     @property
     def call_text(self) -> str:
@@ -61,12 +75,16 @@ class Approval(msgspec.Struct, frozen=True):
 
 
 class Approvals:
-    def __init__(self, store: Store, rooms: Rooms, events: Bus, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, people: People, rooms: Rooms, events: Bus, clock: Clock, settings: Settings
+    ) -> None:
         self._store = store
+        self._people = people
         self._rooms = rooms
         self._events = events
         self._clock = clock
         self._settings = settings
+        self.shown = ShownApprovals()
 
     def prepare(
         self, call: Call, digest: str, terms: ApprovalTerms, foreseen: EffectPreview | None
@@ -93,6 +111,9 @@ class Approvals:
             state="pending",
             created_at=now,
             expires_at=now + terms.timeout_seconds,
+            call=call.id,
+            door=call.door,
+            tier=call.command.facts.tier,
             foreseen=to_storable(foreseen.shown) if foreseen else "",
         )
         effect = foreseen.effect if foreseen else None
@@ -118,17 +139,40 @@ class Approvals:
         """Return the newest approvals of a tenant, or the newest before a given one."""
         return [self._from_row(row) for row in await sql.newest(self._store, tenant, limit, before)]
 
-    def cleanup_statements(self) -> list[Statement]:
-        """Return the statements that delete the exact parameters of approvals that can no longer run."""
+    async def expire_due(self) -> None:
+        """Expire approvals that were not decided or not used in time: record it, and delete the exact parameters."""
         now = self._clock.now()
-        return sql.expire(now, now - self._settings.approvals.use_within)
+        decided_before = now - self._settings.approvals.use_within
+        for row in await sql.due(self._store, now, decided_before):
+            approval = msgspec.convert(row, Approval)
+            note = "It was approved, but not used in time." if row["state"] == "approved" else "Nobody decided in time."
+            with contextlib.suppress(Conflict):  # it was decided or used in the meantime
+                await self._store.write(
+                    sql.expire(approval.id, now, decided_before), entries=[self._entry(approval, "expired", note)]
+                )
 
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
-        return await sql.decisions(self._store, approval.id)
+        """Return the decisions. `counts` says whether the person who decided may still decide."""
+        found = await sql.decisions(self._store, approval.id)
+        return [{**one, "counts": self._may_still_decide(one["decider"], approval)} for one in found]
+
+    async def check_quorum(self, approval: Approval) -> None:
+        """Refuse an approved call if too few of the people who approved it may still decide about it."""
+        valid = [one for one in await self.decisions(approval) if one["verdict"] == "approve" and one["counts"]]
+        if approval.state == "approved" and len(valid) < approval.quorum:
+            raise NotApproved(
+                f"The call needs {approval.quorum} approvals of people who may decide, and has {len(valid)}. "
+                "The others are of people who may no longer decide.",
+                hint="Run the call again without the ticket.",
+            )
 
     async def decided_by(self, decider: Caller, approvals: Sequence[Approval]) -> set[str]:
         """Return the ids of those approvals (newest first) that a person has decided."""
         return await sql.decided_by(self._store, decider.id, approvals[-1].id, approvals[0].id) if approvals else set()
+
+    async def last_decision_of(self, decider: Caller) -> float:
+        """Return when a person decided last; 0 if never."""
+        return await sql.last_decision(self._store, decider.tenant, decider.id)
 
     async def decide(self, decider: Caller, id: str, verdict: ApprovalVerdict) -> Approval:
         """Record a person's verdict, if that person may decide and the approval is pending."""
@@ -137,7 +181,8 @@ class Approvals:
         if approval.state != "pending":
             raise Conflict(f"Approval {id} is {_describe_state(approval)}. Nothing was decided.")
         now = self._clock.now()
-        await self._store.write(*sql.decide(id, decider.id, verdict, now))
+        denial = [self._entry(approval, "denied", f"Denied by {decider.id}.")] if verdict == "deny" else []
+        await self._store.write(*sql.decide(id, decider.id, verdict, now, self._deciders(approval)), entries=denial)
         approval = await self.find(decider.tenant, id)
         self._events.publish(
             ApprovalDecided(
@@ -163,8 +208,6 @@ class Approvals:
         An approval that cannot be used is refused at once. The statement itself decides races.
         """
         oldest = self._clock.now() - self._settings.approvals.use_within
-        if approval.state == "approved" and (approval.decided_at or 0.0) <= oldest:
-            raise NotApproved("The approval was not used in time.", hint="Run the call again without the ticket.")
         if approval.state != "approved":
             raise NotApproved(
                 f"Approval {approval.id} is {_describe_state(approval)}.",
@@ -179,6 +222,31 @@ class Approvals:
             )
         return sql.use(approval.id, digest, call, oldest)
 
+    def is_known_to(self, caller: Caller, approval: Approval) -> bool:
+        """Whether a caller may know of an approval because they may know of its room."""
+        room = self._rooms.get(approval.tenant, approval.room)
+        return room is not None and room.is_known_to(caller)
+
+    def may_decide(self, decider: Caller, approval: Approval) -> bool:
+        try:
+            self.check_may_decide(decider, approval)
+        except (NotPermitted, NotFound):
+            return False
+        return True
+
+    def _deciders(self, approval: Approval) -> list[str]:
+        """Return everybody who may decide about an approval now."""
+        room = self._rooms.get(approval.tenant, approval.room)
+        asked = room.members if room is not None else [approval.behalf]
+        return [one for one in asked if self._may_still_decide(one, approval)]
+
+    def _may_still_decide(self, decider: str, approval: Approval) -> bool:
+        """Whether a person who decided could still decide: with an active account, as member and with their role."""
+        user = self._people.get(approval.tenant, decider)
+        if user is None or not user.active:
+            return False
+        return self.may_decide(Caller(approval.tenant, user.id, user.kind, user.access), approval)
+
     def check_may_decide(self, decider: Caller, approval: Approval) -> None:
         """Refuse a caller who may not decide about this approval, whatever its state."""
         if decider.kind != "human":
@@ -188,9 +256,9 @@ class Approvals:
         if not approval.room:
             self._check_asker(decider, approval)
             return
-        room = self._rooms.get(approval.tenant, approval.room)
-        if room is not None and room.direct and not room.is_visible_to(decider):
+        if not self.is_known_to(decider, approval):
             raise self.not_found(approval.id)
+        room = self._rooms.get(approval.tenant, approval.room)
         member = room.members.get(decider.id) if room is not None else None
         named = json.loads(approval.approvers)
         decides = member is not None and member.kind == "human" and {member.id, member.role} & set(named)
@@ -214,14 +282,43 @@ class Approvals:
 
     def _from_row(self, row: dict[str, Any]) -> Approval:
         approval = msgspec.convert(row, Approval)
-        if approval.state == "pending" and approval.expires_at <= self._clock.now():
-            return msgspec.structs.replace(approval, state="expired")
-        return approval
+        now, use_within = self._clock.now(), self._settings.approvals.use_within
+        undecided = approval.state == "pending" and approval.expires_at <= now
+        unused = approval.state == "approved" and (approval.decided_at or 0.0) <= now - use_within
+        return msgspec.structs.replace(approval, state="expired") if undecided or unused else approval
+
+    def _entry(self, approval: Approval, status: Literal["denied", "expired"], note: str) -> Entry:
+        """Make the ledger record of how a waiting call ended without running. Its parameters are in the earlier one."""
+        return Entry(
+            at=self._clock.wall_us(),
+            phase="end",
+            call=approval.call,
+            tenant=approval.tenant,
+            caller=approval.caller,
+            kind=approval.kind,
+            behalf=approval.behalf,
+            door=approval.door,
+            room=approval.room,
+            command=approval.command,
+            tier=approval.tier,
+            params="",
+            digest=approval.digest.partition(":")[0],
+            rule="",
+            approval=approval.id,
+            reserved=0.0,
+            spent=0.0,
+            status=status,
+            code=status,
+            note=note,
+            duration=0,
+        )
 
 
 def _describe_state(approval: Approval) -> str:
     if approval.state == "used":
         return f"already used, by execution {approval.used_by}"
+    if approval.state == "expired" and approval.decided_at is not None:
+        return "expired: it was not used in time"
     return {
         "pending": "still waiting for a decision",
         "approved": "already approved",

@@ -78,6 +78,7 @@ class Approver:
                 "The recipe now requires other approvers, or more of them, than approved this.",
                 hint="Run the call again without the ticket.",
             )
+        await self._approvals.check_quorum(ticket)
         return SettledApproval(ticket.id, effect, self._approvals.use(ticket, _binding(call), call.id))
 
 

@@ -1,8 +1,13 @@
-"""Calls inside other calls: who makes them, and whether that caller is still authenticated."""
+"""Calls inside other calls: who makes them, and whether that caller is still authenticated.
+
+Also ends running calls whose caller's access has ended.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
@@ -13,13 +18,19 @@ from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.progress import Progress
 from doorward.gate.throttle import Throttle
+from doorward.rooms.accounts.revocations import Matches
+
+log = logging.getLogger(__name__)
+
+_CURRENT_CALL: ContextVar[str] = ContextVar("current_call", default="")
+"""The id of the call that runs in this context."""
 
 
 class NestedCalls:
-    """Keeps the credential of each running call that makes further calls, such as the keeper or a script.
+    """Keeps the credential of each running call.
 
-    Such a call can take long. The credential is checked again before every nested call, so that a token revoked
-    meanwhile stops working.
+    A call that makes further calls, such as the keeper or a script, can take long. Its credential is checked again
+    before every nested call, so that a token revoked meanwhile stops working.
     """
 
     def __init__(self, authenticator: Authenticator, executions: ExecutionRegistry, throttle: Throttle) -> None:
@@ -33,8 +44,7 @@ class NestedCalls:
         return OpenExecution(self, progress, call)
 
     def _open(self, progress: Progress, call: Call) -> Execution:
-        facts = call.command.facts
-        if progress.parent is None and (facts.runs_agent or facts.nests_calls):
+        if progress.parent is None:
             self._credentials[call.id] = progress.request.credential
         return self._executions.open(call, progress.watch, progress.parent)
 
@@ -45,12 +55,24 @@ class NestedCalls:
             self._throttle.count_without_calls(call)
         self._executions.close(execution)
 
+    def end_revoked(self, reason: str, matches: Matches) -> None:
+        """Cancel the running calls that match, except the one that ended the access itself."""
+        maker = self._executions.get(_CURRENT_CALL.get())
+        for execution in list(self._executions):
+            credential = self._credentials.get(execution.id)
+            if credential is None or (maker is not None and execution.encloses(maker)):
+                continue
+            if matches(credential, execution.call.caller):
+                log.info("call %s (%s) is cancelled by %s", execution.id, execution.call.command.name, reason)
+                execution.cancel(reason)
+
     def caller(self, parent: Execution) -> Caller:
         """The caller of a call inside `parent`: its own caller or, inside agent/ask, the keeper on their behalf."""
         outer: Execution | None = parent
         while outer is not None:
-            credential = self._credentials.get(outer.id)
-            if credential is not None and self._authenticator.caller(credential) != outer.call.caller:
+            credential, facts = self._credentials.get(outer.id), outer.call.command.facts
+            checked = facts.runs_agent or facts.nests_calls
+            if checked and credential is not None and self._authenticator.caller(credential) != outer.call.caller:
                 raise NotAuthenticated("The caller's permissions have changed. Run the request again.")
             outer = outer.parent
         caller = parent.call.caller
@@ -58,11 +80,12 @@ class NestedCalls:
 
 
 class OpenExecution:
-    __slots__ = ("_calls", "_execution")
+    __slots__ = ("_calls", "_execution", "_outer")
 
     def __init__(self, calls: NestedCalls, progress: Progress, call: Call) -> None:
         self._calls = calls
         self._execution = calls._open(progress, call)
+        self._outer = _CURRENT_CALL.set(call.id)
 
     def __enter__(self) -> Execution:
         return self._execution
@@ -70,6 +93,7 @@ class OpenExecution:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _CURRENT_CALL.reset(self._outer)
         self._calls._close(self._execution)
 
 

@@ -19,3 +19,9 @@ class Progress:
         self.call: Call | None = None
         self.previewing = False
         """Whether its effect is being previewed, which may run a program on a copy of the workspace."""
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether it came from outside and its credentials were not valid."""
+        credential = self.request.credential
+        return self.caller is None and self.parent is None and not (credential.owner or credential.persona)

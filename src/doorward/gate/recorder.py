@@ -17,6 +17,7 @@ from doorward.core.escape_invisible import to_storable
 from doorward.core.model import ANONYMOUS, Admitted, Call, Caller, Request
 from doorward.core.registry import Registry
 from doorward.gate.run import Run
+from doorward.store.ledger.anonymous_refusals import AnonymousRefusals
 from doorward.store.ledger.record import Entry, Phase, with_origin
 from doorward.store.sqlite import Statement, Store
 
@@ -29,8 +30,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Recorder:
-    def __init__(self, store: Store, registry: Registry, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, anonymous: AnonymousRefusals, registry: Registry, clock: Clock, settings: Settings
+    ) -> None:
         self._store = store
+        self._anonymous = anonymous
         self._registry = registry
         self._clock = clock
         self._largest = settings.ledger.largest_value
@@ -107,6 +111,37 @@ class Recorder:
             duration=0,
         )
         await self._store.write(*also, entries=[entry], durable=bool(also))
+
+    async def refused_anonymously(self, request: Request, *, code: str, note: str) -> None:
+        """Store or count a request without valid credentials. Nothing of it is kept but its command and room.
+
+        Raises TooFast if its address makes too many of them.
+        """
+        command = self._named_command(request.command)
+        entry = Entry(
+            at=self._clock.wall_us(),
+            phase="whole",
+            call="",
+            tenant=ANONYMOUS.tenant,
+            caller=ANONYMOUS.id,
+            kind=ANONYMOUS.kind,
+            behalf="",
+            door=request.door,
+            room=_short(redact.text(request.room)),
+            command=command.name if command else _short(redact.text(request.command)),
+            tier=command.facts.tier if command else "",
+            params="{}",
+            digest="",
+            rule="",
+            approval="",
+            reserved=0.0,
+            spent=0.0,
+            status="refused",
+            code=code,
+            note=_note(note, request.known_secrets),
+            duration=0,
+        )
+        await self._anonymous.record(entry, request.address)
 
     def _named_command(self, name: str) -> Command | None:
         """The command that a refused request names. It says which parameters are secret; without it, all are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorward.core.errors import LedgerUnavailable, Looping, Refused
+from doorward.core.errors import LedgerUnavailable, Looping, Refused, TooFast
 from doorward.core.model import Outcome
 from doorward.gate import outcomes
 from doorward.gate.approver import Parked
@@ -20,18 +20,22 @@ class Refusals:
 
     async def refuse(self, progress: Progress, refusal: Refused) -> Outcome:
         request, caller, call = progress.request, progress.caller, progress.call
+        note = "" if isinstance(refusal, Looping) else refusal.message  # a loop's message quotes a result
         try:
-            await self._recorder.refused(
-                request,
-                caller,
-                call,
-                status="refused",
-                code=refusal.code,
-                note="" if isinstance(refusal, Looping) else refusal.message,  # a loop's message quotes a result
-                rule=refusal.rule,
-                approval=request.ticket[:64],
-            )
-        except LedgerUnavailable as error:
+            if progress.is_anonymous:
+                await self._recorder.refused_anonymously(request, code=refusal.code, note=note)
+            else:
+                await self._recorder.refused(
+                    request,
+                    caller,
+                    call,
+                    status="refused",
+                    code=refusal.code,
+                    note=note,
+                    rule=refusal.rule,
+                    approval=request.ticket[:64],
+                )
+        except (LedgerUnavailable, TooFast) as error:
             refusal = error
         outcome = outcomes.refused(refusal, call, self._resolver.named(caller, request, refusal))
         if call is not None and not isinstance(refusal, LedgerUnavailable):

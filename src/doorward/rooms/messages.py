@@ -117,6 +117,10 @@ class Messages:
         await self._store.write(sql.insert({**_to_row(message), "key": key}), *brought, *also(message), then=told)
         return message
 
+    async def last_by(self, room: Room, sender: str, before: int) -> float:
+        """Return when a sender posted last in a room before a position; 0 if never."""
+        return await sql.last_by(self._store, room.tenant, room.id, sender, before)
+
     async def find_by_key(self, room: Room, sender: Caller, key: str) -> Message | None:
         """Return the message that a sender posted in a room under a key."""
         row = await sql.sent(self._store, room.tenant, room.id, (sender.id, sender.on_behalf_of), key)

@@ -11,6 +11,7 @@ from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
 from doorward.core.errors import BadParams, Conflict, NotFound
 from doorward.core.model import KEEPER, Kind
+from doorward.rooms.accounts.revocations import Revocations
 from doorward.store import users as sql
 from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Statement, Store
@@ -43,6 +44,7 @@ class People:
         self._clock = clock
         self._users: dict[tuple[str, str], User] = {}
         self._reserved: Callable[[str, str], bool] = lambda _, __: False
+        self.revocations = Revocations()
 
     def set_reserved_check(self, reserved: Callable[[str, str], bool]) -> None:
         """Set the check for names that are taken by others than users, given tenant and id."""
@@ -87,7 +89,13 @@ class People:
         if (user.tenant, user.id) not in self._users:
             raise NotFound(f"There is no user {user.id!r}; valid: {self._names(user.tenant)}.")
         changed = sql.change_user(user.tenant, user.id, int(user.access), user.active)
-        await self._store.write(changed, *also, then=lambda: self._put(user))
+
+        def put() -> None:
+            self._put(user)
+            if not user.active:
+                self.revocations.announce_user(f"the blocking of {user.id}", user.tenant, user.id)
+
+        await self._store.write(changed, *also, then=put)
 
     async def remove(self, tenant: str, id: str, *also: Statement, then: Callable[[], None]) -> None:
         """Delete a user, only to undo its creation: a user who acted is deactivated. `then` runs once stored."""
@@ -95,6 +103,7 @@ class People:
         def forget() -> None:
             self._users.pop((tenant, id), None)
             then()
+            self.revocations.announce_user(f"the removal of {id}", tenant, id)
 
         await self._store.write(sql.delete_user(tenant, id), *also, then=forget)
 

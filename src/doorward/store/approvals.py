@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
     "id, tenant, room, caller, kind, behalf, command, params, redacted, digest, access, approvers, quorum, state,"
-    " created_at, expires_at, decided_at, used_by"
+    " created_at, expires_at, decided_at, used_by, call, door, tier"
 )
 _FORGET = "params = redacted, foreseen = '', effect = NULL"
 """Columns that may contain secrets are cleared as soon as they are no longer needed."""
@@ -40,6 +42,16 @@ async def decided_by(store: Store, decider: str, oldest: str, newest: str) -> se
     return {row["approval"] for row in rows}
 
 
+async def last_decision(store: Store, tenant: str, decider: str) -> float:
+    """When this person decided last; 0 if never."""
+    rows = await store.read(
+        "SELECT coalesce(max(d.at), 0) AS at FROM decisions AS d JOIN approvals AS a ON a.id = d.approval"
+        " WHERE d.decider = ? AND a.tenant = ?",
+        (decider, tenant),
+    )
+    return float(rows[0]["at"])
+
+
 async def effect(store: Store, id: str) -> bytes | None:
     """The previewed effect of the command, which may be large."""
     rows = await store.read("SELECT effect FROM approvals WHERE id = ?", (id,))
@@ -54,14 +66,18 @@ def insert(row: dict[str, Any]) -> Statement:
     )
 
 
-def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
-    """Store one person's verdict. Each person has one, and only while the approval is pending and not expired."""
+def decide(id: str, decider: str, verdict: str, now: float, counted: Sequence[str]) -> list[Statement]:
+    """Store one person's verdict. Each person has one, and only while the approval is pending and not expired.
+
+    Only the approvals of the `counted` people count for the quorum.
+    """
     late = "it has already been decided, or has expired"
     change = (
         f"state = 'denied', {_FORGET}"
         if verdict == "deny"
         else "state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
-        " AND d.verdict = 'approve') >= quorum THEN 'approved' ELSE 'pending' END"
+        " AND d.verdict = 'approve' AND d.decider IN (SELECT value FROM json_each(?))) >= quorum"
+        " THEN 'approved' ELSE 'pending' END"
     )
     settle = f"UPDATE approvals SET decided_at = ?, {change} WHERE id = ? AND state = 'pending' AND expires_at > ?"
     return [
@@ -71,23 +87,34 @@ def decide(id: str, decider: str, verdict: str, now: float) -> list[Statement]:
             rows=1,
             otherwise="you have already decided this",
         ),
-        Statement(settle, (now, id, now), rows=1, otherwise=late),
+        Statement(
+            settle,
+            (now, id, now) if verdict == "deny" else (now, json.dumps(list(counted)), id, now),
+            rows=1,
+            otherwise=late,
+        ),
     ]
 
 
-def expire(now: float, decided_before: float) -> list[Statement]:
-    """Expire approvals that nobody decided in time, and clear the parameters of those that nobody used in time."""
-    return [
-        Statement(
-            f"UPDATE approvals SET state = 'expired', {_FORGET} WHERE state = 'pending' AND expires_at <= ?",
-            (now,),
-        ),
-        Statement(
-            f"UPDATE approvals SET {_FORGET}"
-            " WHERE state = 'approved' AND decided_at <= ? AND (params != redacted OR effect IS NOT NULL)",
-            (decided_before,),
-        ),
-    ]
+_DUE = "(state = 'pending' AND expires_at <= ? OR state = 'approved' AND decided_at <= ?)"
+
+
+async def due(store: Store, now: float, decided_before: float) -> list[dict[str, Any]]:
+    """The open approvals that nobody decided in time or, once approved, nobody used in time."""
+    return await store.read(
+        f"SELECT {_COLUMNS} FROM approvals WHERE state IN ('pending', 'approved') AND {_DUE} ORDER BY id",
+        (now, decided_before),
+    )
+
+
+def expire(id: str, now: float, decided_before: float) -> Statement:
+    """Expire one of those."""
+    return Statement(
+        f"UPDATE approvals SET state = 'expired', {_FORGET} WHERE id = ? AND {_DUE}",
+        (id, now, decided_before),
+        rows=1,
+        otherwise="it was decided or used in the meantime",
+    )
 
 
 def expire_now(id: str, now: float) -> Statement:

@@ -135,6 +135,15 @@ async def search(
     )
 
 
+async def last_by(store: Store, tenant: str, room: str, sender: str, before: int) -> float:
+    """When a sender posted last in a room before a position; 0 if never."""
+    rows = await store.read(
+        f"SELECT at FROM messages WHERE {_HERE} AND sender = ? AND position < ? ORDER BY position DESC LIMIT 1",
+        (tenant, room, sender, before),
+    )
+    return float(rows[0]["at"]) if rows else 0.0
+
+
 def mark(tenant: str, room: str, member: str, position: int, at: float) -> Statement:
     return Statement(
         "INSERT INTO marks (tenant, room, member, position, at) VALUES (?, ?, ?, ?, ?)"

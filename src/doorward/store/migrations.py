@@ -281,6 +281,19 @@ CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, behalf, key)
 """
 """The person an AI speaks for: all keepers have the same name, but each acts for one person."""
 
+APPROVAL_CALLS = """
+ALTER TABLE approvals ADD COLUMN call TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN door TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN tier TEXT NOT NULL DEFAULT '';
+CREATE INDEX approvals_open ON approvals (state) WHERE state IN ('pending', 'approved');
+"""
+"""The call that an approval was requested for, so that its denial or expiry is recorded as an outcome of that call."""
+
+DELETED_SEGMENTS = """
+ALTER TABLE segments ADD COLUMN deleted TEXT NOT NULL DEFAULT '';
+"""
+"""The signature of the deletion of a segment; empty while its file is kept."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -299,6 +312,8 @@ STEPS = (
     ACCEPTED,
     UNDO_INDEX,
     MESSAGE_BEHALF,
+    APPROVAL_CALLS,
+    DELETED_SEGMENTS,
 )
 
 

@@ -18,6 +18,7 @@ import msgspec
 from doorward.core.errors import BadParams, Broken, Conflict, DoorwardError, LedgerUnavailable, Unusable
 from doorward.store import migrations
 from doorward.store.ledger import record
+from doorward.store.storage_errors import is_damage, unavailable, unusable
 
 T = TypeVar("T")
 
@@ -69,6 +70,10 @@ class Store:
         """End records of calls that could not be stored yet. They are stored first in the next write."""
         self.failing = False
         """Whether the last write failed, for example because the disk is full."""
+        self.damage = ""
+        """The error that showed a damaged database. It stays: the damage is there until a backup is restored."""
+        self.is_starting = True
+        """Whether the server still starts. An error then ends it, and it does not continue by itself."""
         self._closed = False
         self.loop: asyncio.AbstractEventLoop | None = None
         """The event loop of all writes. If None, it is looked up for each write, which costs a system call."""
@@ -170,7 +175,7 @@ class Store:
         except UnicodeEncodeError as error:
             raise BadParams("The search value contains bytes that are not UTF-8 text.") from error
         except sqlite3.Error as error:
-            raise _unavailable(error, self.path, "read from") from error
+            raise self._unavailable(error, "read from") from error
 
     def _write_forever(self) -> None:
         while True:
@@ -212,8 +217,13 @@ class Store:
             self._roll_back()
             self.failing = True
             self._owed.extend(entry for job in batch if job.owed for entry in job.entries)
-            answers = [_unavailable(error, self.path, "stored in")] * len(batch)
+            answers = [self._unavailable(error, "stored in")] * len(batch)
         _resolve_job(batch, answers)
+
+    def _unavailable(self, error: Exception, way: str) -> LedgerUnavailable:
+        if is_damage(error):
+            self.damage = str(error)
+        return unavailable(error, self.path, way, is_starting=self.is_starting)
 
     def _roll_back(self) -> None:
         """Roll the batch back. SQLite may have done so itself, and a failing disk can prevent even this."""
@@ -364,36 +374,3 @@ def _is_statement_error(error: Exception) -> bool:
         sqlite3.SQLITE_RANGE,
         sqlite3.SQLITE_TOOBIG,
     )
-
-
-def _unavailable(error: Exception, path: Path, way: str) -> LedgerUnavailable:
-    """A database error as a refusal with a hint."""
-    reason = _reason(error, path)
-    return LedgerUnavailable(f"The record could not be {way} {path}: {reason}.", hint=_advice(reason), retry_after=5.0)
-
-
-def unusable(error: Exception, path: Path) -> Unusable:
-    """A database error that keeps the program from starting or from reading."""
-    reason = _reason(error, path)
-    return Unusable(f"The database {path} cannot be opened: {reason}.", hint=_advice(reason))
-
-
-def _reason(error: Exception, path: Path) -> str:
-    """The cause of an error. SQLite reports a full disk as an I/O error if its shared-memory file has no space."""
-    with contextlib.suppress(OSError):
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR:
-            return f"{error}, since the disk is full" if os.statvfs(path.parent).f_bavail == 0 else str(error)
-    return str(error)
-
-
-def _advice(reason: str) -> str:
-    text = reason.lower()
-    if "full" in text or "no space" in text:
-        return "Free some space on that disk; Doorward then continues automatically."
-    if "readonly" in text or "read-only" in text:
-        return "Make the home folder writable for this account."
-    if "locked" in text or "busy" in text:
-        return "Another program has the database open for writing; close it."
-    if "malformed" in text or "not a database" in text or "corrupt" in text:
-        return "Move the file away and restore a backup, or start with another DOORWARD_HOME."
-    return "Check that the home folder exists and belongs to this account."

@@ -1,9 +1,10 @@
 """Doorward's own data as read-only collections. Everything except recipes belongs to one tenant.
 
-A credential limited to rooms sees only data of those rooms. Rooms and their messages are visible to members and to
-callers with full access. Parameters of a call are visible to its caller and to callers with full access, with secrets
-hidden. Calls in a direct-message room are visible to its two members. A caller with root access sees that a call was
-made there and which command ran, but no parameters, notes or messages.
+A credential limited to rooms sees only data of those rooms. Rooms, their messages and their approvals are visible to
+members and to callers with full access, and so are the notes of calls made there. Parameters of a call are visible to
+its caller and to callers with full access, with secrets hidden. Calls in a direct-message room are visible to its two
+members. A caller with root access sees that a call was made there and which command ran, but no parameters, notes or
+messages.
 """
 
 from __future__ import annotations
@@ -139,6 +140,11 @@ def _hide_from_strangers(names: ScopeSql, room: str, text: str, value: str) -> s
     return f"CASE WHEN {hidden} AND NOT {_is_own(names)} THEN NULL ELSE {value} END"
 
 
+def _to_members(names: ScopeSql, value: str) -> str:
+    """A value, or null if the call was made in a room that the reader is not a member of."""
+    return f"CASE WHEN room = '' OR {_as_member(names, 'room')} OR {_is_own(names)} THEN {value} END"
+
+
 def _to_owner(names: ScopeSql, value: str) -> str:
     return (
         f"CASE WHEN {names.level} >= {int(Access.FULL)} OR {_is_caller(names, 'caller')}"
@@ -189,6 +195,8 @@ def _executions(names: ScopeSql) -> str:
         f" duration / 1000.0 AS durationMs, seq FROM {names.schema}.ledger AS l"
         f" WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')} AND {_is_no_secret(names, 'l.room')}"
         f" AND (phase <> 'start' OR call IN (SELECT o.call FROM {names.schema}.open_calls AS o))"
+        f" AND (status <> 'parked' OR call NOT IN (SELECT d.call FROM {names.schema}.ledger AS d"
+        " WHERE d.call = l.call AND d.phase = 'end'))"
     )
 
 
@@ -201,7 +209,8 @@ def _approvals(names: ScopeSql) -> str:
         " created_at AS createdAt, expires_at AS expiresAt, decided_at AS decidedAt, used_by AS usedBy"
         f" FROM {names.schema}.approvals AS a WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
         f" AND {_is_no_secret(names, 'a.room')}"
-        f" AND (room <> '' OR {names.level} >= {int(Access.ROOT)} OR {_is_own(names)})"
+        f" AND ({_is_own(names)} OR CASE room WHEN '' THEN {names.level} >= {int(Access.ROOT)}"
+        f" ELSE {_as_member(names, 'room')} END)"
     )
 
 
@@ -209,7 +218,7 @@ def _audit(names: ScopeSql) -> str:
     params = _to_owner(names, "CASE WHEN json_valid(params) THEN params ELSE json_quote(params) END")
     params, note = (
         _hide_from_strangers(names, "l.room", "params", params),
-        _hide_from_strangers(names, "l.room", "note", "note"),
+        _hide_from_strangers(names, "l.room", "note", _to_members(names, "note")),
     )
     return (
         "SELECT seq AS id, at / 1000000.0 AS at, phase, call, caller, kind, behalf AS onBehalfOf, door, room, command,"
@@ -253,7 +262,7 @@ def _tool_use(names: ScopeSql) -> str:
     params = _to_owner(names, f"CASE WHEN json_valid({given}) THEN {given} ELSE json_quote({given}) END")
     params, note = (
         _hide_from_strangers(names, "l.room", given, params),
-        _hide_from_strangers(names, "l.room", "note", "note"),
+        _hide_from_strangers(names, "l.room", "note", _to_members(names, "note")),
     )
     return (
         f"SELECT call AS id, {_SERVER} AS server_id, {_TOOL} AS tool_name, command, at / 1000000.0 AS timestamp,"

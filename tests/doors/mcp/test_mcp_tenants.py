@@ -48,7 +48,10 @@ async def test_a_room_of_another_tenant_does_not_exist(house: McpHouse, rival: W
     nowhere = Web(rival.app, rival.token, "/mcp/nowhere")
     for web, name in ((spy, ROOM), (nowhere, "nowhere")):
         for answer in (await web.initialize(), await web.ask("tools/list")):
-            assert answer.error["message"].replace(name, "X") == "There is no room 'X' that you may act in. Your rooms: workshop."
+            assert (
+                answer.error["message"].replace(name, "X")
+                == "There is no room 'X' that you may act in. Your rooms: workshop."
+            )
         refused = await web.call("probe_number")
         assert f"There is no room '{name}' that you may act in" in refused.said
 

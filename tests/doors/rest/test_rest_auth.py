@@ -12,7 +12,7 @@ import jwt
 import pytest
 from rest_door import PASSWORD
 
-from doorward.config.settings import RestSettings, Settings
+from doorward.config.settings import LimitSettings, RestSettings, Settings
 from doorward.doors.terminal import messages
 
 LOGIN = {"tenant": "acme", "user": "anna", "password": PASSWORD}
@@ -314,3 +314,27 @@ async def test_a_login_that_is_none_is_refused(rest: Any, body: bytes) -> None:
 
 def _at_the_terminal(request: dict[str, Any]) -> Any:
     return messages.parse_request(request).to_gate_request(None)
+
+
+async def test_strangers_who_ask_too_often_are_told_to_wait_at_every_http_door(opened, rest_of):
+    few = Settings(limits=LimitSettings(anonymous_per_minute=4))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "room_list", "arguments": {}}}
+    about = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    call["params"]["_meta"] = about
+    stateless = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "room_list",
+        "Authorization": "Bearer nonsense",
+    }
+    async with opened(changes=few) as driver, rest_of(driver) as rest:
+        over = [await rest.open.get("/api/rooms") for _ in range(5)]
+        mcp = [await rest.open.post("/mcp/general", json=call, headers=stateless) for _ in range(5)]
+        refreshed = [await rest.open.post("/api/auth/refresh", json={"refreshToken": "nonsense"}) for _ in range(5)]
+        elsewhere = await rest.client(address="203.0.113.9").get("/api/rooms")
+    for answers in (over, mcp, refreshed):
+        assert [one.status_code for one in answers] == [401] * 4 + [429]
+        assert 0 < int(answers[-1].headers["retry-after"]) <= 60
+        assert "without valid credentials" in answers[-1].text
+    assert elsewhere.status_code == 401

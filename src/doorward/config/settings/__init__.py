@@ -72,6 +72,8 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum commands of one session that wait in its queue; further ones are refused."""
     per_minute: Count = 600
     """Maximum commands per minute for a person outside rooms; in a room the recipe sets the limit."""
+    anonymous_per_minute: Count = 120
+    """Maximum requests per minute from one address without valid credentials; further ones are refused as too fast."""
     loop_repeats: Annotated[int, Meta(ge=2, le=1_000_000_000)] = 3
     """The number of identical calls within `loop_seconds` at which a call is refused as a loop."""
     loop_seconds: Seconds = 60.0
@@ -111,6 +113,8 @@ class ApprovalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class LedgerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rotate_at: Annotated[int, Meta(ge=1_000)] = 2_000_000
     """When the ledger holds this many records, the older half moves to an archive file that can still be verified."""
+    keep_days: Annotated[float, Meta(ge=0, le=36_500)] = 0.0
+    """Days after which archived records are deleted; 0 keeps them. `audit verify` reports what was deleted."""
     checkpoint_every: Count = 1_000
     """The number of records after which a signed checkpoint is written next to the database."""
     largest_value: Count = 2_000

@@ -24,6 +24,7 @@ from doorward.doors.rest.api import RestApi
 from doorward.doors.terminal import routes
 from doorward.doors.terminal.routes import ShellWordRoutes, TerminalRoutes, room_routes
 from doorward.gate.gate import Gate
+from doorward.store.storage_health import StorageHealth
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ class HttpApplications:
         self.settings = services.settings.server
         self.executions = services.executions
         self.mcp = McpDoor(gate, services)
+        self._storage = StorageHealth(services.store)
         self._metrics = Metrics(services.count_running, lambda: services.store.head.seq)
         services.events.subscribe(self._metrics.observe, CommandExecuted)
         shared = [Route("/health", self._serve_health), Route("/metrics", self._serve_metrics)]
@@ -57,11 +59,14 @@ class HttpApplications:
         )
 
     async def _serve_health(self, request: Request) -> Response:
+        """Report `ok`, `degraded` (a file is not valid), or `failed` with status 503 (the database is unusable)."""
         services = self._services
+        has_failed = bool(await self._storage.problem())
         problems = len(services.recipes.problems) + len(services.personas.problems)
-        problems += bool(services.catalogue.problem) + bool(services.servers.problem) + services.store.failing
-        state = {"status": "degraded" if problems else "ok", "version": __version__, "problems": problems}
-        return JSONResponse(state)
+        problems += bool(services.catalogue.problem) + bool(services.servers.problem) + has_failed
+        status = "failed" if has_failed else "degraded" if problems else "ok"
+        state = {"status": status, "version": __version__, "problems": problems}
+        return JSONResponse(state, 503 if has_failed else 200)
 
     async def _serve_metrics(self, request: Request) -> Response:
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)

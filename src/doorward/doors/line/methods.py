@@ -134,6 +134,7 @@ class LineMethods:
             session=client.session,
             dry_run=given.get("dry_run", False),
             cache=given.get("cache", False),
+            address=client.address,
         )
         most = self._services.settings.limits.result_characters
         style = ResultStyle(most, given.get("summary", self._settings.summaries))
@@ -268,6 +269,7 @@ class LineMethods:
                 room=client.room,
                 params={_EXECUTION: execution, **more},
                 session=f"{client.session}:about",
+                address=client.address,
             )
         )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from doorward.commands.context import Services
-from doorward.core.errors import NotAuthenticated
 from doorward.core.model import Outcome, Request
 from doorward.doors.mcp.approval_prompt import ApprovalPrompt
 from doorward.doors.mcp.elicitation import Elicitation
 from doorward.doors.mcp.progress import ProgressReporter
-from doorward.doors.mcp.request import McpRequest
+from doorward.doors.mcp.request import McpRequest, check_authenticated
 from doorward.gate.gate import Gate
 
 
@@ -41,8 +40,8 @@ class ApprovalFlow:
                 outcome = await self._handle(ask, asked, False)
             elif asked is not None:
                 outcome = asked
-        if isinstance(outcome, Outcome) and outcome.code == NotAuthenticated.code:
-            raise NotAuthenticated(outcome.message, hint=outcome.hint)
+        if isinstance(outcome, Outcome):
+            check_authenticated(outcome)
         return outcome
 
     def _handle(self, ask: McpRequest, request: Request, resumes: bool) -> Awaitable[Outcome | bytes]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from doorward.commands.context import Services
-from doorward.core.errors import DEFECT, DoorwardError, NotAuthenticated, NotPermitted
+from doorward.core.errors import DEFECT, DoorwardError, NotAuthenticated, NotPermitted, TooFast
 from doorward.core.wire.codes import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, SUPPORTED
 from doorward.core.wire.frames import WireError
 from doorward.core.wire.meta import LOG_LEVELS
@@ -89,7 +89,7 @@ class McpDispatcher:
         }
 
     async def dispatch(self, ask: McpRequest) -> bytes:
-        """The result of a request; every failure is a WireError or NotAuthenticated."""
+        """The result of a request; every failure is a WireError, or a refusal of invalid credentials."""
         handler = self._handlers[ask.era].get(ask.method)
         if handler is None:
             raise WireError(METHOD_NOT_FOUND, self._describe_unknown(ask))
@@ -97,7 +97,7 @@ class McpDispatcher:
             if ask.method in _ROOM_METHODS:
                 self._check_room(ask)
             return await handler(ask)
-        except (WireError, NotAuthenticated):
+        except (WireError, NotAuthenticated, TooFast):
             raise
         except DoorwardError as error:
             raise results.refusal(error) from error

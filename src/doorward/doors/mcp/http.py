@@ -217,7 +217,7 @@ class HttpEndpoint:
         room = _room_in_path(scope)
         if not room:
             room = self._gate.caller(credential).resolve_room("") or self._settings.room
-        return Peer(credential, room, person, _drop_frame, "http", self._settings.tools, name)
+        return Peer(credential, room, person, _drop_frame, "http", self._settings.tools, name, _client_address(scope))
 
     def _find_session(self, scope: Scope, headers: Mapping[bytes, bytes], credential: Credential) -> McpSession:
         id = headers.get(b"mcp-session-id")
@@ -264,6 +264,11 @@ def mcp_routes(door: McpDoor) -> list[Route]:
         Route(_ROOM, endpoint),
         *(Route(f"{known}{path}", metadata) for path in ("", PATH, _ROOM)),
     ]
+
+
+def _client_address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 def _room_in_path(scope: Scope) -> str:

@@ -65,6 +65,7 @@ class Peer:
 
     __slots__ = (
         "_next",
+        "address",
         "capabilities",
         "credential",
         "level",
@@ -93,7 +94,10 @@ class Peer:
         transport: Transport,
         listing: ToolListing,
         name: str = "",
+        address: str = "",
     ) -> None:
+        self.address = address
+        """The network address of the client; empty for a client on this machine."""
         self.credential = credential
         self.room = room
         self.person = person

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from doorward.core.clock import Clock
-from doorward.core.errors import NotAuthenticated
+from doorward.core.errors import NotAuthenticated, TooFast
 from doorward.core.model import Caller, Outcome, Request
 from doorward.core.wire import frames
 from doorward.core.wire.codes import INVALID_PARAMS, MISSING_CAPABILITY
@@ -84,8 +84,7 @@ class McpRequest:
     async def run_command(self, command: str, params: Mapping[str, Any]) -> Outcome:
         """Run a command for this request through the gate."""
         outcome = await self.gate.handle(self.build_gate_request(command, params))
-        if outcome.code == NotAuthenticated.code:
-            raise NotAuthenticated(outcome.message, hint=outcome.hint)
+        check_authenticated(outcome)
         return outcome
 
     def build_gate_request(self, command: str, params: Mapping[str, Any]) -> Request:
@@ -97,6 +96,7 @@ class McpRequest:
             room=self.peer.room,
             params=params,
             session=self.peer.name,
+            address=self.peer.address,
         )
 
     @property
@@ -257,3 +257,11 @@ def _invalid_state(why: str) -> WireError:
     return WireError(
         INVALID_PARAMS, f"The `requestState` is not valid: {why}. Send the request again without `requestState`."
     )
+
+
+def check_authenticated(outcome: Outcome) -> None:
+    """Raise the refusal of a request without valid credentials, which is answered outside any tool result."""
+    if outcome.code == NotAuthenticated.code:
+        raise NotAuthenticated(outcome.message, hint=outcome.hint)
+    if outcome.code == TooFast.code and not outcome.call:
+        raise TooFast(outcome.message, hint=outcome.hint, rule=outcome.rule, retry_after=outcome.retry_after)

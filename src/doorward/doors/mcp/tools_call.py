@@ -42,6 +42,7 @@ class ToolsCall:
             params=wanted.params,
             ticket=wanted.ticket,
             session=ask.peer.name,
+            address=ask.peer.address,
         )
         outcome = await self._flow.run(ask, request)
         if isinstance(outcome, bytes):

@@ -44,8 +44,9 @@ class GateClient:
             with contextlib.suppress(NotAuthenticated):
                 self.gate.caller(shown)
                 return shown
-        outcome = await self.gate.handle(Asked(command=command, credential=shown, door=DOOR))
-        if not request_reader.is_bearer(shown):
+        address = request_reader.client_address(request)
+        outcome = await self.gate.handle(Asked(command=command, credential=shown, door=DOOR, address=address))
+        if outcome.code == NotAuthenticated.code and not request_reader.is_bearer(shown):
             outcome = msgspec.structs.replace(outcome, message=_NO_BEARER)
         raise ResponseReady(problems.problem_response(outcome))
 
@@ -55,7 +56,8 @@ class GateClient:
             request_reader.check_same_site(request)
         except HttpProblem as problem:
             nobody = Credential(token=request_reader.FOREIGN_PAGE)
-            outcome = await self.gate.handle(Asked(command=command, credential=nobody, door=DOOR))
+            address = request_reader.client_address(request)
+            outcome = await self.gate.handle(Asked(command=command, credential=nobody, door=DOOR, address=address))
             problem.call = outcome.call
             raise
 

@@ -42,29 +42,28 @@ TAGS = {
     "console": "Login and event stream of the browser console",
     "house": "Health of the server",
 }
+_HEALTH = {
+    JSON: {
+        "schema": {
+            "type": "object",
+            "properties": {
+                "status": {"enum": ["ok", "degraded", "failed"]},
+                "version": {"type": "string"},
+                "problems": {"type": "integer"},
+            },
+            "required": ["status", "version", "problems"],
+        }
+    }
+}
 HEALTH_OPERATION = {
     "operationId": "health",
     "tags": ["house"],
-    "summary": "Report the health of the server; degraded while a recipe or the catalogue is not valid",
+    "summary": "Report the health of the server; degraded while a file of the home folder is not valid",
     "parameters": [],
     "security": [],
     "responses": {
-        "200": {
-            "description": "Up",
-            "content": {
-                JSON: {
-                    "schema": {
-                        "type": "object",
-                        "properties": {
-                            "status": {"enum": ["ok", "degraded"]},
-                            "version": {"type": "string"},
-                            "problems": {"type": "integer"},
-                        },
-                        "required": ["status", "version", "problems"],
-                    }
-                }
-            },
-        }
+        "200": {"description": "Up", "content": _HEALTH},
+        "503": {"description": "Failed: the database cannot be read or written", "content": _HEALTH},
     },
 }
 PROBLEM_STATUSES = sorted(

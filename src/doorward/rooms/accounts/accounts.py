@@ -36,6 +36,7 @@ from doorward.rooms.accounts.passwords import PasswordHasher
 from doorward.rooms.accounts.sessions import LoginGrant, LoginSessions, NewSession, RefreshTokenReused
 from doorward.rooms.people import LOCAL, People, User
 from doorward.store import accounts as sql
+from doorward.store.ledger.anonymous_refusals import AnonymousRefusals
 from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Statement, Store
 
@@ -60,6 +61,7 @@ class Accounts:
     def __init__(
         self,
         store: Store,
+        anonymous: AnonymousRefusals,
         people: People,
         sessions: LoginSessions,
         browsers: BrowserSessions,
@@ -67,6 +69,7 @@ class Accounts:
         settings: RestSettings,
     ) -> None:
         self._store = store
+        self._anonymous = anonymous
         self._people = people
         self._sessions = sessions
         self._browsers = browsers
@@ -255,7 +258,9 @@ class Accounts:
 
     async def _register(self, attempt: AccountAttempt, password: str, name: str, passcode: str) -> LoginGrant:
         if self._settings.registration == "closed":
-            raise NotPermitted("Registration is closed (the setting rest.registration).", rule="built-in: registration is closed")
+            raise NotPermitted(
+                "Registration is closed (the setting rest.registration).", rule="built-in: registration is closed"
+            )
         self._limiter.count((f"register\0{attempt.address}", REGISTRATION_LIMIT))
         spent = await self._use_invitation(attempt, passcode) if self._settings.registration == "code" else []
         user = User(attempt.tenant, attempt.user, name or attempt.user, "human", Access.ROOT)
@@ -308,7 +313,8 @@ class Accounts:
             who = msgspec.structs.replace(
                 attempt, tenant=attempt.tenant if self._people.of_tenant(attempt.tenant) else ""
             )
-            await self._store.write(entries=[self._entry(who, "refused", refusal.code, refusal.message)])
+            entry = self._entry(who, "refused", refusal.code, refusal.message)
+            await self._anonymous.record(entry, attempt.address, attempt.does)
             raise
 
     def _entry(self, attempt: AccountAttempt, status: str, code: str, note: str) -> Entry:

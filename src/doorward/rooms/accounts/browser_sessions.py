@@ -130,7 +130,7 @@ class BrowserSessions:
 
     def activate(self, opening: NewBrowserSession) -> None:
         self._browsers[opening.browser.hash] = opening.browser
-        self._forget(set(opening.replaced))
+        self._end_now(set(opening.replaced))
 
     def authenticate(self, secret: str, proof: str) -> BrowserSession:
         """Return the active session of a cookie and its proof."""
@@ -164,7 +164,7 @@ class BrowserSessions:
         """End one session of a user."""
         if not any(one.id == id for one in self.of_user(tenant, user)):
             raise NotFound(f"You have no session {id[:80]!r}. user/sessions lists your sessions.")
-        await self._store.write(*sql.delete(id), entries=entries, then=lambda: self._forget({id}))
+        await self._store.write(*sql.delete(id), entries=entries, then=lambda: self._end_now({id}))
 
     def end_statement(self, tenant: str, user: str) -> Statement:
         """Return the statement that ends all sessions of a user. Call `forget_all` once it is stored."""
@@ -173,7 +173,7 @@ class BrowserSessions:
     def forget_all(self, tenant: str, user: str) -> int:
         """Forget all sessions and unused links of a user; return the number of sessions."""
         mine = self.of_user(tenant, user)
-        self._forget({one.id for one in mine})
+        self._end_now({one.id for one in mine})
         self._links = {hash: link for hash, link in self._links.items() if (link.tenant, link.user) != (tenant, user)}
         return len(mine)
 
@@ -183,6 +183,16 @@ class BrowserSessions:
         self._forget({one.id for one in self._browsers.values() if one.expires_at <= now})
         self._links = {hash: link for hash, link in self._links.items() if link.expires_at > now}
         return sql.forget(now)
+
+    def _end_now(self, ids: set[str]) -> None:
+        """Forget sessions before their time, and announce their end."""
+        ended = {hash for hash, one in self._browsers.items() if one.id in ids}
+        self._forget(ids)
+        if ended:
+            self._people.revocations.announce(
+                "the end of its browser session",
+                lambda credential, _: bool(credential.browser) and _hash(credential.browser) in ended,
+            )
 
     def _forget(self, ids: set[str]) -> None:
         if ids:

@@ -122,8 +122,13 @@ class LoginSessions:
         self.forget(*opening.replaced)
 
     def forget(self, *ids: str) -> None:
+        """Forget sessions that have ended."""
         for id in ids:
             self._sessions.pop(id, None)
+        if ids:
+            self._people.revocations.announce(
+                "the end of its login session", lambda credential, _: self._signer.find_id(credential.token) in ids
+            )
 
     def end_statement(self, tenant: str, user: str) -> Statement:
         """Return the statement that ends all sessions of a user. Call `forget_all` once it is stored."""

@@ -72,6 +72,13 @@ class TokenSigner:
             raise NotAuthenticated(f"This token is not valid here: {_WRONG_USE.get(str(use), 'its use is unknown')}.")
         return claims
 
+    def find_id(self, text: str) -> str:
+        """Return the id of a token or session that a text belongs to; empty if it is none."""
+        try:
+            return str(self.verify(text, "token", "access")["jti"]) if text else ""
+        except NotAuthenticated:
+            return ""
+
     @staticmethod
     def cache_key(text: str) -> bytes:
         """Return the hash under which a possible token is cached."""

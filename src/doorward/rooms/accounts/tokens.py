@@ -115,7 +115,14 @@ class ApiTokens:
     async def revoke(self, tenant: str, id: str, *also: Statement) -> None:
         now = self._clock.now()
         revoked = msgspec.structs.replace(self._tokens[id], revoked_at=now)
-        await self._store.write(sql.revoke_token(tenant, id, now), *also, then=lambda: self._put(revoked))
+
+        def put() -> None:
+            self._put(revoked)
+            self._people.revocations.announce(
+                "the revocation of its token", lambda credential, _: self._signer.find_id(credential.token) == id
+            )
+
+        await self._store.write(sql.revoke_token(tenant, id, now), *also, then=put)
 
     def _put(self, token: ApiToken) -> None:
         self._tokens[token.id] = token

@@ -92,6 +92,9 @@ class PersonaBook(WatchedFolder[Persona]):
 
     def on_removed(self, id: str) -> None:
         self.log.warning("The file of the persona %s is gone; the persona leaves its rooms.", id)
+        self._people.revocations.announce(
+            f"the removal of the persona {id}", lambda credential, _: credential.persona == id
+        )
         self._events.publish(PersonaLoaded(tenant=LOCAL, at=self._clock.now(), persona=id, gone=True))
 
     def _parse_and_check(self, text: bytes, file: str) -> Persona:

@@ -109,14 +109,14 @@ async def recipes(speaker: BuiltinRun, options: BuiltinOptions) -> None:
         "-n NUMBER": "Number of entries; default 20",
         "-s SINCE": "Since a time, or an age such as 2h",
         "-c COMMAND": "Only this command",
-        "--failed": "Only failed and refused calls",
+        "--failed": "Only failed, refused, denied and expired calls",
     },
 )
 async def audit(speaker: BuiltinRun, options: BuiltinOptions) -> None:
     """Print the recorded calls with caller, command and outcome, newest first."""
     where: dict[str, Any] = {"command": options.values["-c"]} if "-c" in options else {}
     where |= {"at": {"$gte": _parse_since(speaker, options.values["-s"])}} if "-s" in options else {}
-    where |= {"status": {"$in": ["failed", "refused"]}} if "--failed" in options else {}
+    where |= {"status": {"$in": ["failed", "refused", "denied", "expired"]}} if "--failed" in options else {}
     most = options.number("-n", 20, least=1, most=1_000)
     given = await speaker.call("data/list", collection="executions", filter=where, orderBy="-at", limit=most)
     speaker.write_table(given["items"], ["at", "caller", "room", "command", "status", "code", "id"])

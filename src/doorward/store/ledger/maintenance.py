@@ -17,7 +17,7 @@ from doorward.config.settings import Settings
 from doorward.core.clock import Clock
 from doorward.core.errors import DoorwardError, Interrupted, Unusable
 from doorward.store import kv
-from doorward.store.ledger import checkpoints, counts, record
+from doorward.store.ledger import checkpoints, counts, record, segments
 from doorward.store.ledger import queries as sql
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.sqlite import Head, Store, open_for_reading
@@ -30,17 +30,22 @@ _STRETCH = 2_500
 """Records counted at once; takes a reader a few hundredths of a second."""
 _STRETCHES = 20
 """Ranges counted per turn, so that a ledger that was never counted catches up gradually."""
-SEGMENT_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
-"""The first bytes of a segment file: a gzip header without name and time."""
+_RETENTION_INTERVAL = 3_600.0
+"""Seconds between two searches for segments that may be deleted."""
 
 
 class LedgerMaintainer:
-    def __init__(self, paths: LedgerPaths, store: Store, key: bytes, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, paths: LedgerPaths, store: Store, key: bytes, clock: Clock, settings: Settings, tenant: str
+    ) -> None:
+        """`tenant` is the one whose ledger shows what the maintenance itself did."""
         self._paths = paths
         self._store = store
         self._key = key
         self._clock = clock
         self._settings = settings.ledger
+        self._tenant = tenant
+        self._retention_due = 0.0
         self._signed = 0
         self._checkpoints = 0
         self._signing = threading.Lock()
@@ -99,6 +104,9 @@ class LedgerMaintainer:
                 await self.count()
                 if await sql.length(self._store) >= self._settings.rotate_at:
                     await self.rotate(self._settings.rotate_at // 2)
+                if self._clock.steady() >= self._retention_due:
+                    self._retention_due = self._clock.steady() + _RETENTION_INTERVAL
+                    await self.delete_expired_segments()
             except (OSError, DoorwardError) as error:
                 log.warning("ledger maintenance failed: %s", error)
 
@@ -112,6 +120,14 @@ class LedgerMaintainer:
             tallied = await self._store.in_reader(partial(counts.tally, after=after, upto=upto))
             await self._store.write(*counts.add(tallied, upto), durable=False)
 
+    async def delete_expired_segments(self) -> list[str]:
+        """Delete archived segments that are older than the setting `ledger.keep_days` allows. Returns their names."""
+        days = self._settings.keep_days
+        if not days:
+            return []
+        folder = self._paths.segments
+        return await segments.delete_expired(self._store, folder, self._key, self._clock, self._tenant, days)
+
     async def rotate(self, keep: int) -> Path | None:
         """Move all but the newest `keep` records to a segment file; None if there are none.
 
@@ -122,10 +138,13 @@ class LedgerMaintainer:
         running = await sql.open_calls(self._store)
         if running:
             last = min(last, int(running[0]["seq"]) - 1)
-        written = await asyncio.to_thread(self._write_segment, last)
-        if written is None:
+        first = await self._store.in_reader(sql.first_seq)
+        if first is None or first > last:
             return None
-        file, first, prev, hash_ = written
+        file = self._paths.segments / segments.segment_name(first, last)
+        await self._remove_unfinished()
+        await self._store.write(kv.put(segments.PENDING, file.name))  # if the process dies, the file is known by this
+        prev, hash_ = await asyncio.to_thread(self._write_segment, file, last)
         parts = (first, last, file.name, prev, hash_)
         moved = sql.move_out(*parts, record.sign(self._key, "segment", *parts))
         await self._store.write(*moved, counts.forget(last))
@@ -154,11 +173,19 @@ class LedgerMaintainer:
             self._signed = head.seq
             self._checkpoints += 1
 
-    def _write_segment(self, last: int) -> tuple[Path, int, str, str] | None:
+    async def _remove_unfinished(self) -> None:
+        """Remove the file of a rotation that was interrupted. Its records are still in the database."""
+        name = await kv.get(self._store, segments.PENDING)
+        known = {one["file"] for one in await self._store.in_reader(sql.segments)}
+        if name is not None and name not in known:
+            (self._paths.segments / Path(name).name).unlink(missing_ok=True)
+
+    def _write_segment(self, file: Path, last: int) -> tuple[str, str]:
+        """Write the records up to `last`. Returns the hash before the first and the hash of the last."""
         db = open_for_reading(self._paths.database)
         self._paths.segments.mkdir(mode=0o700, exist_ok=True)
         unfinished = self._paths.segments / "segment.partial"
-        first, prev, hash_ = 0, "", ""
+        prev, hash_ = "", ""
         try:
             with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
                 with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as out:
@@ -166,18 +193,13 @@ class LedgerMaintainer:
                         line = record.record_from_row(row)
                         if line.seq > last:
                             break
-                        if not first:
-                            first, prev = line.seq, line.prev
-                        hash_ = line.hash
+                        prev, hash_ = prev or line.prev, line.hash
                         out.write(msgspec.json.encode(line.as_dict()) + b"\n")
                 raw.flush()
                 os.fsync(raw.fileno())
-            if not first:
-                return None
-            file = self._paths.segments / f"records-{first:012d}-{last:012d}.jsonl.gz"
             unfinished.rename(file)
             fsync_folder(self._paths.segments)
-            return file, first, prev, hash_
+            return prev, hash_
         finally:
             unfinished.unlink(missing_ok=True)
             db.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from doorward.store.ledger.record import COLUMNS
 from doorward.store.sqlite import Statement, Store
@@ -45,8 +45,28 @@ def head(db: sqlite3.Connection) -> tuple[int, str, str] | None:
 
 
 def segments(db: sqlite3.Connection) -> list[dict[str, Any]]:
-    found = db.execute("SELECT first, last, file, prev, hash, signature FROM segments ORDER BY first")
-    return [dict(row) for row in found]
+    """The registered segments in chain order. `deleted` is a signature if the server deleted the file."""
+    found = db.execute("SELECT * FROM segments ORDER BY first")
+    return [{"deleted": "", **dict(row)} for row in found]  # an older database has no such column
+
+
+def mark_deleted(first: int, signature: str) -> Statement:
+    return Statement(
+        "UPDATE segments SET deleted = ? WHERE first = ? AND deleted = ''",
+        (signature, first),
+        rows=1,
+        otherwise="the segment is already deleted",
+    )
+
+
+def first_seq(db: sqlite3.Connection) -> int | None:
+    """The number of the first record in the table; None if it is empty."""
+    return cast("int | None", db.execute("SELECT min(seq) FROM ledger").fetchone()[0])
+
+
+def last_seq(db: sqlite3.Connection) -> int | None:
+    """The number of the last record in the table; None if it is empty."""
+    return cast("int | None", db.execute("SELECT max(seq) FROM ledger").fetchone()[0])
 
 
 async def open_calls(store: Store) -> list[dict[str, Any]]:
@@ -89,9 +109,10 @@ async def report(
     Times are compared in seconds, as in the collections, because the index is on seconds.
     """
     return await store.read(
-        "SELECT caller, kind, room, count(*) AS calls,"
+        "SELECT caller, kind, room, count(*) FILTER (WHERE status NOT IN ('denied', 'expired')) AS calls,"
         " sum(status = 'done') AS done, sum(status = 'refused') AS refused, sum(status = 'failed') AS failed,"
-        " sum(status = 'parked') AS parked, avg(CASE WHEN status IN ('done', 'failed') THEN duration END) AS mean,"
+        " sum(status = 'parked') AS parked, sum(status = 'denied') AS denied, sum(status = 'expired') AS expired,"
+        " avg(CASE WHEN status IN ('done', 'failed') THEN duration END) AS mean,"
         " max(duration) AS longest, sum(spent) AS energy, min(at) AS first, max(at) AS last"
         " FROM ledger WHERE phase != 'start' AND tenant = :tenant AND at / 1000000.0 >= :since"
         " AND (:until = 0 OR at / 1000000.0 < :until)"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import sqlite3
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +10,13 @@ import msgspec
 
 from doorward.core.errors import Unusable
 from doorward.store import kv
-from doorward.store.ledger import checkpoints, record
+from doorward.store.ledger import checkpoints, record, segments
 from doorward.store.ledger import queries as sql
 from doorward.store.ledger.checkpoints import LedgerPaths
-from doorward.store.ledger.maintenance import NOTED, SEGMENT_HEAD
-from doorward.store.sqlite import open_for_reading, unusable
+from doorward.store.ledger.maintenance import NOTED
+from doorward.store.ledger.segments import SEGMENT_HEAD, read_segment
+from doorward.store.sqlite import open_for_reading
+from doorward.store.storage_errors import unusable
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """SQLite errors that mean a damaged database. A locked or unreadable one says nothing about its records."""
@@ -31,6 +30,8 @@ class Finding(msgspec.Struct, frozen=True):
     checkpoints: int
     segments: int
     broken: str = ""
+    deleted: tuple[str, ...] = ()
+    """The archived records that were deleted as the setting `ledger.keep_days` says; they could not be checked."""
 
 
 class _Mismatch(Exception):
@@ -42,6 +43,7 @@ def verify(paths: LedgerPaths, key: bytes) -> Finding:
     db = open_for_reading(paths.database)
     seen = _ChainWalk(key)
     try:
+        files = segments.segment_files(paths.segments)  # before the snapshot: a running server may archive more
         db.execute("BEGIN")
         anchors = checkpoints.read(paths.checkpoints)
         seen.expect(anchors)
@@ -52,6 +54,7 @@ def verify(paths: LedgerPaths, key: bytes) -> Finding:
         for row in sql.rows(db):
             seen.row(row)
         seen.end(sql.head(db))
+        seen.check_files(files, found, kv.read(db, segments.PENDING))
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGE:
             raise unusable(error, paths.database) from error
@@ -60,7 +63,8 @@ def verify(paths: LedgerPaths, key: bytes) -> Finding:
         return Finding(seen.seq, seen.hash, len(seen.anchors), 0, str(bad))
     finally:
         db.close()
-    return Finding(seen.seq, seen.hash, len(anchors), len(found))
+    deleted = tuple(seen.deleted)
+    return Finding(seen.seq, seen.hash, len(anchors), len(found) - len(deleted), deleted=deleted)
 
 
 class _ChainWalk:
@@ -72,6 +76,7 @@ class _ChainWalk:
         self.hash = record.GENESIS
         self.anchors: dict[int, str] = {}
         self._last_anchor = 0
+        self.deleted: list[str] = []
 
     def expect(self, anchors: list[checkpoints.Checkpoint | None]) -> None:
         for number, anchor in enumerate(anchors, 1):
@@ -95,6 +100,9 @@ class _ChainWalk:
         parts = (segment["first"], last, name, segment["prev"], segment["hash"])
         if not record.is_signed(self._key, segment["signature"], "segment", *parts):
             raise _Mismatch(f"the entry of segment {name} has no valid signature of this server")
+        if segment.get("deleted"):
+            self._skip_deleted(segment)
+            return
         file = folder / Path(name).name
         try:
             with file.open("rb") as raw:
@@ -108,6 +116,28 @@ class _ChainWalk:
             raise _Mismatch(f"segment {name} cannot be read: {error.__cause__}") from error
         if self.seq != last or self.hash != segment["hash"]:
             raise _Mismatch(f"segment {name} ends at record {self.seq}, but was written up to record {last}")
+
+    def _skip_deleted(self, segment: dict[str, Any]) -> None:
+        """Continue after a segment that the server itself deleted. Its place in the chain is signed."""
+        name, first, last, hash_ = (segment[key] for key in ("file", "first", "last", "hash"))
+        if not segments.is_deletion_signed(self._key, segment):
+            raise _Mismatch(f"the deletion of segment {name} has no valid signature of this server")
+        if (first, segment["prev"]) != (self.seq + 1, self.hash):
+            raise _Mismatch(f"the deleted segment {name} does not follow record {self.seq}")
+        if self.anchors.get(last, hash_) != hash_:
+            raise _Mismatch(f"record {last} does not match its signed checkpoint")
+        self.seq, self.hash = last, hash_
+        self.deleted.append(f"records {first} to {last}")
+
+    @staticmethod
+    def check_files(files: set[str], found: list[dict[str, Any]], pending: str | None) -> None:
+        """Report segment files that the database does not know, except one whose making was interrupted."""
+        unknown = sorted(files - {segment["file"] for segment in found} - {pending})
+        if unknown:
+            raise _Mismatch(
+                f"the ledger's folder has the segment {unknown[0]}, which the database does not know: "
+                "the database is older than the segment"
+            )
 
     def row(self, row: tuple[Any, ...]) -> None:
         expected = self.seq + 1
@@ -136,16 +166,3 @@ class _ChainWalk:
             raise _Mismatch("the end of the ledger has no valid signature of this server")
         if head[:2] != (self.seq, self.hash):
             raise _Mismatch(f"the ledger ends at record {self.seq}, but its signed end is record {head[0]}")
-
-
-def read_segment(file: Path) -> Iterator[tuple[Any, ...]]:
-    """The rows of a segment file in order; raises Unusable if the file was changed."""
-    try:
-        with gzip.open(file, "rb") as lines:
-            for line in lines:
-                value = msgspec.json.decode(line, type=dict[str, Any])
-                if tuple(value) != record.COLUMNS:
-                    raise msgspec.ValidationError("a line does not have the fields of a record")
-                yield tuple(value.values())
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unusable(f"The segment {file} cannot be read: {error}.", hint="See: doorward audit verify") from error

@@ -202,7 +202,7 @@ interface Approval {
   /** The change it would make. */
   difference?: string;
   why?: string;
-  decisions?: { decider: string; verdict: "approve" | "deny"; at: string }[];
+  decisions?: { decider: string; verdict: "approve" | "deny"; at: string; counts: boolean }[];
   /** Why the current user cannot decide. */
   cannotDecide?: string;
   waitsForYou?: boolean;

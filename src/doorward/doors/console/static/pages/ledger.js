@@ -231,7 +231,7 @@ function VerifyDialog({ onClose }) {
     ${!found && !problem && html`<${Loading} label="Checking every record…" />`}
     <${ErrorBox} problem=${problem} />
     ${found?.verified &&
-    html`<p class="note info" role="status"><strong>Verified.</strong> ${formatNumber(found.records)} records, ${formatNumber(found.checkpoints)} checkpoints and ${found.segments} archived files are unchanged.</p>`}
+    html`<p class="note info" role="status"><strong>Verified.</strong> ${formatNumber(found.records)} records, ${formatNumber(found.checkpoints)} checkpoints and ${found.segments} archived files are unchanged.${found.deleted.length > 0 && html` Deleted by the setting <code>ledger.keep_days</code>: ${found.deleted.join(", ")}.`}</p>`}
     ${found &&
     !found.verified &&
     html`<div class="error-box" role="alert"><p><strong>The ledger has been altered.</strong></p><${Code} label="Problem">${found.broken}</${Code}></div>`}

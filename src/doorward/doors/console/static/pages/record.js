@@ -20,7 +20,7 @@ const row = (/** @type {string} */ title, /** @type {any} */ value) =>
 const link = (/** @type {string} */ url, /** @type {string} */ text) => html`<a href=${url}><${SafeText} text=${text} /></a>`;
 const code = (/** @type {string} */ text) => html`<code><${SafeText} text=${text} /></code>`;
 /** @type {Record<string, string>} */
-const PHASES = { start: "Start of a call that may change something", end: "End of a call that may change something", whole: "Whole call" };
+const PHASES = { start: "Start of a call that may change something", end: "End of the call", whole: "Whole call" };
 
 function RecordDetails({ record }) {
   return html`<div class="card">
@@ -58,7 +58,7 @@ function RecordDetails({ record }) {
 
 function Parameters({ record }) {
   if (record.params === "" || (record.params === null && record.phase === "end"))
-    return html`<p class="quiet">See the record of the start of this call.</p>`;
+    return html`<p class="quiet">See the earlier record of this call.</p>`;
   if (record.params === null) return html`<p class="quiet">Visible only to the caller and to people with full access.</p>`;
   return html`<${Code} value=${record.params} label="Parameters, secrets hidden" />`;
 }

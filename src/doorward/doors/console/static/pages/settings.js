@@ -142,7 +142,7 @@ function Password({ user }) {
 }
 
 const summarizeHour = (hour) =>
-  `${formatCount(hour.calls, "call")}: ${hour.done} done, ${hour.failed} failed, ${hour.refused} refused, ${hour.parked} waiting`;
+  `${formatCount(hour.calls, "call")}: ${hour.done} done, ${hour.failed} failed, ${hour.refused} refused, ${hour.parked} waiting, ${hour.denied} denied, ${hour.expired} expired`;
 
 function About() {
   const status = useLoad(async () => (await run("system/status")).result, []);

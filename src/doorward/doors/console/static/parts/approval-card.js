@@ -59,7 +59,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   const refusal = useSignal(refusals)[approval.id];
   const [confirming, setConfirming] = useState(false);
   const waiting = approval.state === "pending";
-  const approvals = (approval.decisions ?? []).filter((one) => one.verdict === "approve").length;
+  const approvals = (approval.decisions ?? []).filter((one) => one.verdict === "approve" && one.counts).length;
   const decide = async (/** @type {"approve" | "deny"} */ verdict) => {
     setBusy(verdict);
     let refused = null;

@@ -5,7 +5,7 @@ import { formatNumber } from "../lib/format.js";
 import { Button, describeState, html, useLayoutEffect, useRef, useState } from "./ui.js";
 
 /** Every status, from the bottom of a bar to the top. */
-export const STATUSES = ["done", "parked", "refused", "failed"];
+export const STATUSES = ["done", "parked", "expired", "denied", "refused", "failed"];
 const HEIGHT = 120;
 
 const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
@@ -105,6 +105,12 @@ export function Chart({ timeline, onSpan, busy }) {
           <pattern id="chart-done" width="4" height="4" patternUnits="userSpaceOnUse"><rect width="4" height="4" /></pattern>
           <pattern id="chart-parked" width="6" height="6" patternUnits="userSpaceOnUse">
             <rect width="6" height="6" class="soft" /><circle cx="3" cy="3" r="1.6" />
+          </pattern>
+          <pattern id="chart-expired" width="6" height="6" patternUnits="userSpaceOnUse">
+            <rect width="6" height="6" class="soft" /><rect width="6" height="2" />
+          </pattern>
+          <pattern id="chart-denied" width="6" height="6" patternUnits="userSpaceOnUse">
+            <rect width="6" height="6" class="soft" /><rect width="2" height="6" />
           </pattern>
           <pattern id="chart-refused" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <rect width="6" height="6" class="soft" /><rect width="3" height="6" />
