@@ -125,6 +125,7 @@ async def show(ctx: Context, id: Id) -> PersonaDetail:
     humans_only=True,
     server_wide=True,
     reveals="persona/show",
+    widens_access=True,
 )
 async def put(
     ctx: Context, id: Id, text: Annotated[str, Meta(description="The persona as JSON", max_length=MAX_BYTES)]
@@ -164,6 +165,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     humans_only=True,
     server_wide=True,
     reveals="persona/show",
+    widens_access=True,
 )
 async def remove(ctx: Context, id: Id) -> PersonaRemoved:
     """Remove a persona. It stops what it is doing and leaves its rooms. Its messages stay."""

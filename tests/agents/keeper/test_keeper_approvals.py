@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from doorward.core.model import Credential, Request
@@ -97,6 +98,59 @@ async def test_what_stands_behind_a_call_that_waits_is_not_done(keeper: Kept) ->
     answer = (await keeper.ask("delete d.txt and write after.txt")).result
     assert len(answer["toolCalls"]) == 1
     assert not await there(keeper, "tmp/after.txt")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        run("room/create", name="den", recipe="admin"),
+        call("run_command", command="room/create --name=den --recipe=admin"),
+        call("run_command", command="echo first; room/create --name=den --recipe=admin; echo then"),
+    ],
+)
+async def test_a_room_that_the_keeper_wants_waits_for_a_person_even_when_that_person_may_do_everything(
+    keeper: Kept, wish: Any
+) -> None:
+    keeper.says([wish], "It is there.")
+    (made,) = (await keeper.ask("read the letter")).result["toolCalls"]
+    assert made["status"] == "parked"
+    assert (await keeper.run("room/show", name="den")).status == "failed"
+    why = (await keeper.done("approval/show", id=made["ticket"]))["why"]
+    assert why == "room/create can widen what somebody may do. The keeper needs approval for every such call."
+    keeper.says([call("run_command", command=f"approval/approve --id={made['ticket']}")], "I may not.")
+    (own,) = (await keeper.ask("approve it")).result["toolCalls"]
+    assert own["status"] in ("refused", "failed")
+    assert (await keeper.done("approval/show", id=made["ticket"]))["state"] == "pending"
+
+
+async def test_the_keeper_cannot_bring_back_access_that_a_person_took_away(keeper: Kept) -> None:
+    await keeper.done("user/create", id="mallory", access="read")
+    granted = await keeper.run("user/change", id="mallory", access="root")
+    taken = await keeper.run("undo", execution=granted.call)
+    keeper.says([run("undo", execution=taken.call)], "I may not.")
+    (made,) = (await keeper.ask("read the letter")).result["toolCalls"]
+    assert made["status"] in ("refused", "failed")
+    assert "Only a person may undo it" in made["output"]
+    (mallory,) = [one for one in (await keeper.done("user/list"))["items"] if one["id"] == "mallory"]
+    assert mallory["access"] == "read"
+
+
+async def test_an_agent_makes_no_room_where_its_recipe_allows_everything_and_a_dry_run_asks_nobody(keeper: Kept) -> None:
+    await keeper.done("room/create", name="offices", recipe="admin")
+    before = (await keeper.done("approval/list"))["items"]
+    request = Request(
+        command="room/create",
+        credential=Credential(owner=True, speak_as="helper"),
+        door="test",
+        room="offices",
+        params={"name": "attic", "recipe": "admin"},
+    )
+    tried = await keeper.house.gate.handle(msgspec.structs.replace(request, dry_run=True))
+    assert (tried.code, tried.result["decision"]) == ("dry_run", "refused")
+    own = Request(command="room/create", credential=Credential(owner=True), door="test", params=request.params)
+    assert (await keeper.house.gate.handle(msgspec.structs.replace(own, dry_run=True))).result["decision"] == "allowed"
+    assert (await keeper.done("approval/list"))["items"] == before
+    assert (await keeper.house.gate.handle(request)).code == "not_permitted"
 
 
 @pytest.mark.parametrize(
