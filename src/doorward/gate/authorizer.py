@@ -58,7 +58,9 @@ class Authorizer:
         """The denial that applies in every room and under every recipe, or None."""
         facts = command.facts
         if facts.humans_only and caller.kind != "human":
-            return _denied("built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
+            return _denied(
+                "built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}."
+            )
         if facts.widens_access and not caller.acts_as_person:
             reason = f"{command.name} can widen what somebody may do. Only people and their keeper may run it."
             return _denied("built-in: only people widen access", f"{reason} You are {caller.kind_label}.")

@@ -135,7 +135,9 @@ async def test_the_keeper_cannot_bring_back_access_that_a_person_took_away(keepe
     assert mallory["access"] == "read"
 
 
-async def test_an_agent_makes_no_room_where_its_recipe_allows_everything_and_a_dry_run_asks_nobody(keeper: Kept) -> None:
+async def test_an_agent_makes_no_room_where_its_recipe_allows_everything_and_a_dry_run_asks_nobody(
+    keeper: Kept,
+) -> None:
     await keeper.done("room/create", name="offices", recipe="admin")
     before = (await keeper.done("approval/list"))["items"]
     request = Request(
