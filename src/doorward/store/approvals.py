@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from doorward.store.sqlite import Statement, Store
@@ -95,6 +96,11 @@ def expire_now(id: str, now: float) -> Statement:
     return Statement(
         "UPDATE approvals SET expires_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?", (now, id, now)
     )
+
+
+async def expire_all_now(store: Store, ids: Sequence[str], now: float) -> None:
+    """Expire several pending approvals now."""
+    await store.write(*(expire_now(id, now) for id in ids))
 
 
 def use(id: str, digest: str, call: str, decided_after: float) -> Statement:

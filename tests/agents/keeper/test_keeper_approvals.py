@@ -78,6 +78,15 @@ async def test_a_call_deep_inside_a_line_is_what_waits(keeper: Kept, wish: Any) 
     assert "Only this part of your line was run" in model.shown[1].turns[-1].text
 
 
+async def test_of_several_calls_in_a_line_that_wait_only_the_one_that_would_run_can_be_approved(keeper: Kept) -> None:
+    one, two = await written(keeper, "tmp/one.txt"), await written(keeper, "tmp/two.txt")
+    keeper.says([call("run_command", command=f"echo $(rm {one}) $(rm {two})")], "One is gone.")
+    before = {item["id"] for item in (await keeper.done("approval/list", pending=True))["items"]}
+    (made,) = (await keeper.ask("delete both")).result["toolCalls"]
+    waiting = {item["id"] for item in (await keeper.done("approval/list", pending=True))["items"]}
+    assert waiting - before == {made["ticket"]}
+
+
 async def test_no_means_no_and_is_told_as_that(keeper: Kept) -> None:
     path = await written(keeper, "tmp/c.txt")
     model = keeper.says([run("file/delete", path=path)])
