@@ -75,7 +75,7 @@ async def test_a_call_inside_the_approved_one_waits_on_the_same_card_as_text_and
         (card,) = await house.cards()
         assert (card.state, card.command, card.code) == ("done", "vfs/append", "ok")
         told = house.model.shown[-1].turns[-1].text
-        assert told.startswith("Approved. file/write: done.")
+        assert told.startswith("Approved. vfs/append: done.")
         assert told.endswith("Of vfs/append only file/write was run, as approved; what would follow it was not.")
         assert (await house.said("guide"))[-1] == "Appended."
         assert (driver.house.home.path / "workspace" / "note.txt").read_text() == "milk\neggs"

@@ -158,3 +158,21 @@ async def test_what_it_was_told_not_to_do_it_does_not_do_and_says_so(driver: Any
             assert (await answer(house, text)).startswith("I did nothing: ")
         assert await house.records() == []
         assert list((driver.house.home.path / "workspace").glob("*.txt")) == []
+
+
+async def test_a_follow_up_of_a_write_is_about_the_file_and_never_becomes_part_of_its_text(driver: Any) -> None:
+    async with lived_in(driver) as house:
+        await driver.owner("room/recipe", name="general", recipe="code-collaboration")
+        await house.say("Write list.txt saying milk")
+        await house.decide("approve")
+        await house.say("append red ones to list.txt")
+        await house.decide("approve")
+        assert (await house.said("guide"))[-1].startswith("A person agreed, and it is done. I changed list.txt.")
+        told = []
+        for question in ("read it", "how big is it", "show it"):
+            driver.clock.advance(1)
+            told.append(await answer(house, question))
+        assert told[0] == told[2] == "list.txt holds 14 bytes in 2 lines:\n> milk\n> red ones"
+        assert "14 bytes" in told[1]
+        assert [card.state for card in await house.cards()] == ["done"] * 6
+        assert (driver.house.home.path / "workspace" / "list.txt").read_text() == "milk\nred ones\n"

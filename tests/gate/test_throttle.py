@@ -123,6 +123,17 @@ async def test_an_agent_runs_its_tests_again_after_every_edit_and_not_without_on
     assert scratch.runs.count("tests") == 5
 
 
+async def test_an_agent_runs_the_same_again_after_a_change_by_the_person_it_acts_for(house, clock):
+    async def run(command, text, by="helper"):
+        clock.advance(1)
+        return (await driver.ask(command, by=by, room="lab", params={"text": text})).code
+
+    async with house() as driver:
+        for n in range(4):
+            assert await run("scratch/touch", f"edit {n}", by="") == "ok"
+            assert await run("scratch/touch", "tests") == "ok"
+
+
 async def test_what_a_script_changes_itself_is_no_reason_to_run_it_again(house, clock):
     async def run(text):
         clock.advance(1)

@@ -41,7 +41,7 @@ class Throttle:
         self._changed: OrderedDict[str, float] = OrderedDict()
         """When the last call that may have changed something began, by tenant."""
         self._changes: OrderedDict[str, _Changes] = OrderedDict()
-        """The newest changes of each caller that can loop."""
+        """The newest changes of each caller."""
 
     def admit(self, call: Call, policy: Policy | None, *, inside: bool = False) -> None:
         """Count this call, or refuse it and say when to retry. A refused call is not counted.
@@ -99,15 +99,14 @@ class Throttle:
 
         A change is also one of the calls around it: what a script changes is no reason to run the same script again.
         """
-        if not _can_loop(call):
-            return
-        repeat = self._repeats.get(call.digest)
+        repeat = self._repeats.get(call.digest) if _can_loop(call) else None
         if repeat is not None:
             repeat.text = redact.remove(outcome.text[:_KEPT_TEXT], call.secrets)
             repeat.execution, repeat.ended = call.id, self._clock.now()
         if not _has_changed(call, outcome):
             return
-        key, now, digests = _caller_key(call), self._clock.steady(), execution.digests
+        caller, now, digests = call.caller, self._clock.steady(), execution.digests
+        key = _caller_key(caller.tenant, caller.id, caller.on_behalf_of)
         known = self._changes.get(key)
         if known is None or known.digests.isdisjoint(digests):
             _put_bounded(self._changes, key, _Changes(digests, now, known.at if known is not None else 0.0))
@@ -184,14 +183,18 @@ class Throttle:
     def _changed_at(self, call: Call) -> float:
         """When the last change was made after which the same call can have another result.
 
-        For a read, anybody's change counts. For a call that changes something itself, another one by the same caller.
+        For a read, anybody's change counts. For a call that changes something itself, another one by the same caller,
+        or one by the person it acts for, such as an edit or a new request.
         """
+        caller = call.caller
         if call.command.reads_only:
-            return self._changed.get(call.caller.tenant, 0.0)
-        known = self._changes.get(_caller_key(call))
-        if known is None:
-            return 0.0
-        return known.before if call.digest in known.digests else known.at
+            return self._changed.get(caller.tenant, 0.0)
+        theirs = self._changes.get(_caller_key(caller.tenant, caller.on_behalf_of, ""))
+        own = self._changes.get(_caller_key(caller.tenant, caller.id, caller.on_behalf_of))
+        changed = theirs.at if theirs is not None else 0.0
+        if own is None:
+            return changed
+        return max(changed, own.before if call.digest in own.digests else own.at)
 
     def _per_response(self, call: Call, most: int) -> None:
         key = f"{_window_key(call)}\x00{call.response}"
@@ -300,8 +303,8 @@ class _Changes:
         self.before = before
 
 
-def _caller_key(call: Call) -> str:
-    return f"{call.caller.tenant}\x00{call.caller.id}\x00{call.caller.on_behalf_of}"
+def _caller_key(tenant: str, id: str, behalf: str) -> str:
+    return f"{tenant}\x00{id}\x00{behalf}"
 
 
 def _has_changed(call: Call, outcome: Outcome) -> bool:

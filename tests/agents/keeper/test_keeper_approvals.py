@@ -245,6 +245,17 @@ async def test_in_a_room_its_recipe_and_its_owners_decide(keeper: Kept) -> None:
     assert rest.result["toolCalls"][0]["status"] == "done"
 
 
+async def test_an_append_in_a_room_goes_on_and_tells_nothing_of_the_file_as_it_was(keeper: Kept) -> None:
+    await keeper.done("file/write", path="tmp/list.txt", content="milk")
+    asker: dict[str, Any] = {"by": "helper", "room": "general"}
+    answer = (await keeper.ask("append eggs to tmp/list.txt", model="house", **asker)).result
+    ticket = answer["toolCalls"][-1]["ticket"]
+    assert '"content": "milk\\neggs\\n"' in (await keeper.done("approval/show", id=ticket))["shown"]
+    await keeper.done("approval/approve", id=ticket)
+    rest = (await keeper.ask(session=answer["sessionId"], ticket=ticket, **asker)).result
+    assert rest["response"].startswith("I wrote tmp/list.txt: it has 10 bytes now.")
+
+
 async def test_a_room_allows_the_keeper_no_more_than_its_recipe(keeper: Kept) -> None:
     await keeper.done("room/create", name="reading", recipe="research-chat")
     keeper.says("Hello.")

@@ -136,8 +136,9 @@ class ToolCalls:
         back = await self._run_request(request, message, again, call)
         if card.command == approval.command:
             return back
+        text = describe_outcome(msgspec.structs.replace(back.outcome, command=card.command))
         part = f"\nOf {card.command} only {approval.command} was run, as approved; what would follow it was not."
-        return msgspec.structs.replace(back, text=back.text + part)
+        return msgspec.structs.replace(back, text=text + part)
 
     async def _run_request(self, request: Request, message: Message, card: Card, call: OpenCall) -> CardResult:
         shown = _CallCard(self._context, message, card)

@@ -145,7 +145,7 @@ class WorkspaceMount(Mount):
 
 
 def _prefer_text(content: str, encoding: str) -> tuple[str, str]:
-    """Content as text where it is text, because people may have to approve the inner call and must be able to read it."""
+    """Content as text where it is text: people may have to read the inner call before they approve it."""
     if encoding == "base64":
         with contextlib.suppress(ValueError):  # no base64, which file/write reports, or no text
             return base64.b64decode(content, validate=True).decode(), "utf-8"
