@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import msgspec
-from persona_house import Speaking, speaking
+from persona_house import speaking
 
 from doorward.agents.models.model import TextPiece
 from doorward.agents.models.registry import ModelRegistry
