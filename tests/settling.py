@@ -14,6 +14,12 @@ async def settled(company: PersonaDispatcher) -> None:
         await asyncio.wait([*company._tasks, *tasks])
 
 
+async def heard(company: PersonaDispatcher) -> None:
+    """Wait until all that was said is with whoever is to answer it."""
+    while company._tasks:
+        await asyncio.wait(list(company._tasks))
+
+
 async def time_told(company: PersonaDispatcher) -> None:
     """See what has expired of all that waits, as the timer does when its hour comes."""
     await company._pending_calls.check_all()

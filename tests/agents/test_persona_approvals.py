@@ -56,6 +56,47 @@ async def test_an_approved_call_runs_once_and_the_model_goes_on_with_its_result(
     assert [one.state for one in cards if isinstance(one, Card)] == ["waiting", "parked", "waiting", "done"]
 
 
+async def test_a_call_inside_the_approved_one_waits_on_the_same_card_as_text_and_goes_on(driver: Any) -> None:
+    append = "EXECUTE: vfs/append --path=note.txt --content=eggs --newLine=true"
+    async with speaking(driver, append, "Appended.") as house:
+        await house.recipe(requireApproval={"file/write": True}, whitelist=["vfs/*", "file/*"])
+        await driver.owner("file/write", path="note.txt", content="milk")
+        await house.say("Append eggs, please.")
+        (card,) = await house.cards()
+        assert (card.state, card.command, card.summary) == (
+            "parked",
+            "vfs/append",
+            "file/write is waiting for approval.",
+        )
+        shown = (await driver.owner("approval/show", id=card.approval)).result
+        assert shown["params"] | {"content": "milk\neggs", "encoding": "utf-8"} == shown["params"]
+        assert "+eggs" in shown["difference"]
+        await house.decide("approve")
+        (card,) = await house.cards()
+        assert (card.state, card.command, card.code) == ("done", "vfs/append", "ok")
+        told = house.model.shown[-1].turns[-1].text
+        assert told.startswith("Approved. vfs/append: done.")
+        assert told.endswith("Of vfs/append only file/write was run, as approved; what would follow it was not.")
+        assert (await house.said("guide"))[-1] == "Appended."
+        assert (driver.house.home.path / "workspace" / "note.txt").read_text() == "milk\neggs"
+        assert [one["state"] for one in (await driver.owner("approval/list")).result["items"]] == ["used"]
+        assert await persona_calls.all_open(driver.house.services.store) == []
+
+
+async def test_of_several_calls_inside_one_that_wait_only_the_one_that_would_run_can_be_approved(driver: Any) -> None:
+    one, two = (f"$(file/write --path={name}.txt --content={name})" for name in "ab")
+    script = f"EXECUTE: shell/script --script='echo {one} {two}'"
+    async with speaking(driver, script, "Half of it.") as house:
+        await house.recipe(requireApproval={"file/write": True}, whitelist=["*"])
+        await house.say("Write both, please.")
+        states = [one["state"] for one in (await driver.owner("approval/list")).result["items"]]
+        assert sorted(states) == ["expired", "pending"]
+        await house.decide("approve")
+        (card,) = await house.cards()
+        assert card.state == "done"
+        assert [one.name for one in (driver.house.home.path / "workspace").glob("?.txt")] == ["a.txt"]
+
+
 async def test_a_denied_call_does_not_run_and_the_model_is_told_by_whom(driver: Any) -> None:
     async with speaking(driver, WRITE, "What now?") as house:
         await parked(house)

@@ -9,12 +9,12 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import msgspec
-from persona_house import Speaking, speaking
+from persona_house import speaking
 
 from doorward.agents.models.model import TextPiece
 from doorward.agents.models.registry import ModelRegistry
 from doorward.agents.personas.dispatcher import run_personas
-from settling import settled
+from settling import heard, settled
 
 WRITE = "EXECUTE: file/write --path=note.txt --content=hello"
 Opened = Callable[..., AbstractAsyncContextManager[Any]]
@@ -141,19 +141,13 @@ async def test_what_two_people_say_at_once_is_done_for_each_by_itself(driver: An
         await driver.owner("room/say", name="general", text="@guide good morning")
         await thinking.wait()
         await say(driver, bob, "@guide write a note")
-        await _heard(house)
+        await heard(house.company)
         await driver.owner("room/say", name="general", text="@guide good evening")
-        await _heard(house)
+        await heard(house.company)
         go_on.set()
         await settled(house.company)
         assert not note(driver)
         assert (await house.said("guide"))[-3:] == ["Good morning.", "I may not.", "Good evening."]
-
-
-async def _heard(house: Speaking) -> None:
-    """Wait until all that was said is with whoever is to answer it."""
-    while house.company._tasks:
-        await asyncio.wait(list(house.company._tasks))
 
 
 async def test_after_a_restart_a_call_is_made_for_the_same_person(opened: Opened) -> None:

@@ -124,6 +124,8 @@ def test_nobody_answers_cards_what_was_taken_back_closed_rooms_or_rooms_of_other
         ("We decided to use PostgreSQL with a normalized schema.", False),
         ("Lunch is at noon.", False),
         ("deny everything", False),
+        ("now delete it", True),
+        ("paint the fence blue", True),
         ("@ada lunch is at noon.", True),
         ("hello", True),
         ("thanks a lot", True),
@@ -134,3 +136,7 @@ def test_nobody_answers_cards_what_was_taken_back_closed_rooms_or_rooms_of_other
 def test_who_thinks_by_rules_keeps_silent_where_nothing_is_asked(text: str, spoken: bool) -> None:
     assert should_answer(ADA, room("ada", people=1), "", said(text), thinks_by_rules=True) is spoken
     assert should_answer(ADA, room("ada", people=1), "", said(text))
+
+
+def test_who_thinks_by_rules_keeps_silent_among_people_who_ask_it_nothing() -> None:
+    assert not should_answer(ADA, room("ada", people=2), "", said("paint the fence blue"), thinks_by_rules=True)

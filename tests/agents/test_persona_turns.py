@@ -10,7 +10,7 @@ from persona_house import asked, speaking
 
 from doorward.agents.models.model import AnswerPiece, ModelFailed, NativeCall, Prompt, TextPiece
 from doorward.rooms.feed import DraftUpdated, RoomNotice, ThinkingChanged
-from settling import settled
+from settling import heard, settled
 
 
 async def test_a_persona_runs_a_command_sees_the_result_and_answers(driver: Any) -> None:
@@ -148,25 +148,46 @@ async def test_a_person_stops_a_model_that_never_ends_and_what_came_meanwhile_is
         assert (await house.said("guide"))[-1] == "I was asked something new."
 
 
-async def test_a_message_during_a_turn_is_taken_up_after_it(driver: Any) -> None:
-    asked_again = asyncio.Event()
+async def test_every_message_during_a_turn_is_answered_in_its_own_turn(driver: Any) -> None:
+    started, released = asyncio.Event(), asyncio.Event()
 
     async def slow(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
-        asked_again.set()
+        started.set()
         await released.wait()
         yield TextPiece("First.")
 
-    released = asyncio.Event()
-    async with speaking(driver, slow, "Second.") as house:
+    async with speaking(driver, slow, "Second.", "Third.") as house:
         await driver.owner("room/say", text="One?", name="general")
-        await asked_again.wait()
+        await started.wait()
         await driver.owner("room/say", text="Two?", name="general")
         await driver.owner("room/say", text="Three?", name="general")
+        await heard(house.company)
         released.set()
         await settled(house.company)
-        assert (await house.said("guide"))[-2:] == ["First.", "Second."]
-        assert house.model.shown[1].turns[-1].text == "Three?"
-        assert len(house.model.shown) == 2
+        assert (await house.said("guide"))[-3:] == ["First.", "Second.", "Third."]
+        asked = [[turn.text for turn in prompt.turns if turn.role == "user"] for prompt in house.model.shown]
+        assert asked == [["One?"], ["One?", "Two?"], ["One?", "Two?", "Three?"]]
+
+
+async def test_messages_beyond_the_queue_are_not_passed_over_in_silence(driver: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("doorward.agents.personas.worker._MAX_QUEUED", 1)
+    started, released = asyncio.Event(), asyncio.Event()
+
+    async def slow(prompt: Prompt) -> AsyncGenerator[AnswerPiece, None]:
+        started.set()
+        await released.wait()
+        yield TextPiece("First.")
+
+    async with speaking(driver, slow, "Second.") as house:
+        await driver.owner("room/say", text="One?", name="general")
+        await started.wait()
+        for text in ("Two?", "Three?", "Four?"):
+            await driver.owner("room/say", text=text, name="general")
+            await heard(house.company)
+        released.set()
+        await settled(house.company)
+        untaken = "I did not take 2 more messages, because 1 were waiting. Please send them again."
+        assert (await house.said("guide"))[-3:] == ["First.", "Second.", untaken]
 
 
 async def test_nobody_speaks_in_an_archived_room_or_out_of_it(driver: Any) -> None:

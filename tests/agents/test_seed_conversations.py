@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -158,3 +159,52 @@ async def test_what_it_was_told_not_to_do_it_does_not_do_and_says_so(driver: Any
             assert (await answer(house, text)).startswith("I did nothing: ")
         assert await house.records() == []
         assert list((driver.house.home.path / "workspace").glob("*.txt")) == []
+
+
+async def test_a_follow_up_of_a_write_is_about_the_file_and_never_becomes_part_of_its_text(driver: Any) -> None:
+    async with lived_in(driver) as house:
+        await driver.owner("room/recipe", name="general", recipe="code-collaboration")
+        await house.say("Write list.txt saying milk")
+        await house.decide("approve")
+        await house.say("append red ones to list.txt")
+        await house.decide("approve")
+        assert (await house.said("guide"))[-1].startswith("A person agreed, and it is done. I changed list.txt.")
+        told = []
+        for question in ("read it", "how big is it", "show it"):
+            driver.clock.advance(1)
+            told.append(await answer(house, question))
+        assert told[0] == told[2] == "list.txt holds 14 bytes in 2 lines:\n> milk\n> red ones"
+        assert "14 bytes" in told[1]
+        assert [card.state for card in await house.cards()] == ["done"] * 6
+        assert (driver.house.home.path / "workspace" / "list.txt").read_text() == "milk\nred ones\n"
+
+
+async def test_what_people_denied_and_did_not_decide_is_told_when_it_is_asked_for(driver: Any, clock: Any) -> None:
+    async with lived_in(driver) as house:
+        assert (await answer(house, "which commands were denied today")).startswith("I see no command")
+        await house.say("Write denied.txt saying hi")
+        await house.decide("deny")
+        for question in ("which commands were denied today", "what was refused today"):
+            clock.advance(1)
+            said = await answer(house, question)
+            assert said.startswith("One command failed or was refused today:\n- file/write by guide on")
+            assert said.endswith(": denied")
+        clock.advance(1)
+        assert await answer(house, "how many calls were denied today") == "One command failed or was refused today."
+
+
+async def test_a_chart_of_calls_shows_the_calls_of_each_hour(driver: Any) -> None:
+    async with lived_in(driver) as house:
+        await house.say("Read list.txt")
+        driver.clock.advance(2)
+        said = await answer(house, "show me a chart of todays calls")
+        assert said.startswith("There were ")
+        assert re.search(r"^By hour \(UTC\):\n- \d\d:00 █+ \d+$", said, re.MULTILINE)
+        assert (await house.records())[-1]["command"] == "audit/timeline"
+
+
+@pytest.mark.parametrize(("content", "lines"), [("milk", "1 line"), ("milk\neggs", "2 lines"), ("a\nb\n", "2 lines")])
+async def test_a_last_line_counts_whether_it_is_ended_or_not(driver: Any, content: str, lines: str) -> None:
+    (driver.house.home.path / "workspace" / "list.txt").write_text(content)
+    async with lived_in(driver) as house:
+        assert await answer(house, "how many lines has list.txt") == f"list.txt has {lines}."

@@ -150,3 +150,13 @@ def test_a_persona_is_checked_before_it_is_made_and_then_lives_in_its_room(conso
     main.get_by_role("button", name="Save").click()
     expect(page).to_have_url(f"{console.url}/console/personas/scribe")
     assert console.owner.result("room/show", name="general")["members"]["scribe"] == "member"
+
+
+def test_a_persona_whose_model_cannot_answer_does_not_say_that_it_is_in_force(console: Console) -> None:
+    lost = '{"personaId": "lost", "displayName": "Lost", "model": "nope:large", "rooms": ["general"]}'
+    console.owner.result("persona/put", id="lost", text=lost)
+    main = console.page("personas").get_by_role("main")
+    expect(main.get_by_role("article").filter(has_text="@guide")).to_contain_text("in force")
+    one = main.get_by_role("article").filter(has_text="@lost")
+    expect(one).to_contain_text("its model cannot answer")
+    expect(one).not_to_contain_text("in force")

@@ -194,6 +194,39 @@ def test_every_built_in_command_declares_a_tier_and_only_information_is_free_of_
         assert command.reads_only or command.facts.tier is not Tier.INFORMATION
 
 
+_AREAS_OF_ACCESS = {"approval", "mcp", "model", "persona", "recipe", "room", "system", "token", "user"}
+_CANNOT_WIDEN = {
+    "approval/deny",
+    "mcp/answer",
+    "mcp/call",
+    "mcp/disable",
+    "mcp/logout",
+    "mcp/restart",
+    "mcp/test",
+    "model/test",
+    "persona/stop",
+    "room/archive",
+    "room/attach",
+    "room/change",
+    "room/delete",
+    "room/edit",
+    "room/leave",
+    "room/mark",
+    "room/say",
+    "system/shutdown",
+    "token/revoke",
+    "user/logout",
+}
+"""Changes there that only narrow access, or that concern messages, titles and running work."""
+
+
+def test_every_command_that_can_widen_what_somebody_may_do_declares_it():
+    registry = Registry(FAMILIES)
+    changes = {one.name for one in registry if not one.reads_only and one.name.split("/")[0] in _AREAS_OF_ACCESS}
+    assert changes >= _CANNOT_WIDEN
+    assert changes - _CANNOT_WIDEN == {one.name for one in registry if one.facts.widens_access}
+
+
 def test_every_change_can_be_undone_or_says_why_not():
     for command in Registry(FAMILIES):
         undo = command.facts.undo

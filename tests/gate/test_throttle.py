@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -62,7 +63,12 @@ async def test_the_third_identical_call_is_a_loop_and_gets_the_earlier_answer(ho
         clock.advance(61)
         later = await driver.ask("scratch/look", room="lab", params={"text": "same"})
     assert [outcome.code for outcome in asked] == ["ok", "ok", "looping"]
-    assert '"text": "same"' in asked[2].message
+    assert asked[2].message.startswith("scratch/look was not run again: the same call ran 2 times within 60 s")
+    assert re.search(
+        rf'The last answer \(from 20\S+Z, execution {asked[1].call}\) was: .*"text": "same"',
+        asked[2].message,
+        re.DOTALL,
+    )
     assert [other.status, somebody.status, later.status] == ["done", "done", "done"]
     assert scratch.runs.count("same") == 4
 
@@ -96,6 +102,51 @@ async def test_reading_the_same_after_a_change_is_no_loop_and_changing_the_same_
         again = [(await driver.ask("scratch/touch", room="lab", params={"text": "x"})).code for _ in range(3)]
     assert codes == ["ok"] * 4
     assert again == ["ok", "ok", "looping"]
+
+
+async def test_an_agent_runs_its_tests_again_after_every_edit_and_not_without_one(house, scratch, clock):
+    async def run(command, text):
+        clock.advance(1)
+        return (await driver.ask(command, room="lab", params={"text": text})).code
+
+    async with house() as driver:
+        edited = [await run(*one) for n in range(4) for one in (("scratch/touch", str(n)), ("scratch/fail", "tests"))]
+        unedited = [await run("scratch/fail", "tests"), await run("scratch/fail", "tests")]
+        unchanged = [
+            await run("scratch/fail", "no edit"),
+            await run("scratch/look", "x"),
+            await run("scratch/fail", "tests"),
+        ]
+    assert edited == ["ok", "command_failed"] * 4
+    assert unedited == ["command_failed", "looping"]
+    assert unchanged == ["command_failed", "ok", "looping"]
+    assert scratch.runs.count("tests") == 5
+
+
+async def test_an_agent_runs_the_same_again_after_a_change_by_the_person_it_acts_for(house, clock):
+    async def run(command, text, by="helper"):
+        clock.advance(1)
+        return (await driver.ask(command, by=by, room="lab", params={"text": text})).code
+
+    async with house() as driver:
+        for n in range(4):
+            assert await run("scratch/touch", f"edit {n}", by="") == "ok"
+            assert await run("scratch/touch", "tests") == "ok"
+
+
+async def test_what_a_script_changes_itself_is_no_reason_to_run_it_again(house, clock):
+    async def run(text):
+        clock.advance(1)
+        return (await driver.ask("shell/script", room="lab", params={"script": text})).result["exitCode"]
+
+    async with house() as driver:
+        same = [await run("echo x > a.txt; cp a.txt b.txt") for _ in range(3)]
+        edited = [await run("echo y > c.txt"), await run("echo x > a.txt; cp a.txt b.txt")]
+        rows = [row["code"] for row in await driver.ledger()]
+    assert same[:2] == [0, 0]
+    assert same[2] != 0
+    assert edited == [0, 0]
+    assert "looping" in rows
 
 
 async def test_people_outside_rooms_are_limited_by_the_house_and_not_taken_for_loops(house, clock):

@@ -63,6 +63,7 @@ class SessionEnded(TypedDict):
     related=["user/create"],
     humans_only=True,
     server_wide=True,
+    widens_access=True,
 )
 async def invite(
     ctx: Context,
@@ -93,6 +94,7 @@ async def invite(
     related=["user/list"],
     humans_only=True,
     secret=["password", "current"],
+    widens_access=True,
 )
 async def password(
     ctx: Context,
@@ -129,6 +131,7 @@ async def password(
     examples=[Example("log my browser in", {})],
     related=["user/sessions"],
     humans_only=True,
+    widens_access=True,
 )
 async def link(ctx: Context) -> LoginLink:
     """Create a link that logs one browser in to the console as you, once."""

@@ -147,6 +147,7 @@ async def show(ctx: Context, id: Id) -> ApprovalDetail:
     examples=[Example("let it run", {"id": _AN_ID})],
     related=["approval/list", "approval/deny"],
     humans_only=True,
+    widens_access=True,
 )
 async def approve(ctx: Context, id: Id) -> ApprovalFacts:
     """Approve a waiting call. It may then run once, exactly as shown."""
@@ -191,6 +192,8 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
     policy = ctx.services.recipes.policy(room.recipe) if room is not None else None
     if room is not None and policy is not None and policy.approval_terms(command) is not None:
         return f"The recipe {room.recipe} of the room {room.id} requires approval for {command.name}."
+    if command.facts.widens_access and approval.kind != "human":
+        return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":
         return f"{command.name} is a tool of another server. Every call of it requires approval."
     if approval.kind != "human" and changes_guarded_path(command, json.loads(approval.params)):

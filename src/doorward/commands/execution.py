@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 from msgspec import Meta
 
 from doorward.commands.context import Context
+from doorward.core import redact
 from doorward.core.classification import Access, Effects, Role, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo
@@ -21,6 +22,8 @@ family = Family("execution", category="history")
 
 Id = Annotated[str, Meta(description="The execution's id, from a result or execution/list", max_length=64)]
 Stream = Literal["result", "output", "stdout", "stderr"]
+_LONGEST_PARAM = 20_000
+"""Parameters of a running execution that are longer, in characters, are shown as a hash."""
 _LONGEST_STOP = 5.0
 """Seconds to wait for a cancelled execution to end before the answer says that it has not ended yet."""
 
@@ -45,6 +48,9 @@ class ExecutionFacts(OutputSizes):
     cancelledBy: NotRequired[str]
     inside: NotRequired[Annotated[str, Meta(description="The execution that contains this one")]]
     code: NotRequired[Annotated[str, Meta(description="The outcome code")]]
+    params: NotRequired[
+        Annotated[dict[str, Any], Meta(description="While it runs, its parameters, with secrets redacted")]
+    ]
 
 
 class ExecutionPage(TypedDict):
@@ -138,12 +144,17 @@ async def list_executions(
     is_status_poll=True,
 )
 async def status(ctx: Context, execution: Id) -> ExecutionFacts:
-    """Show the state of an execution: queued, running, completed, failed, timed_out or cancelled, and its duration."""
+    """Show the state of an execution: queued, running, completed, failed, timed_out or cancelled, and its duration.
+
+    While it runs, its parameters are shown too. Afterwards they are in its records.
+    """
     found = ctx.services.executions.get(execution)
     if found is not None and not _may_cancel(ctx, found):
         raise _not_found(execution)
     if found is not None and found.id in ctx.services.executions:
-        return _describe_live(found)
+        call = found.call
+        shown = redact.params(call.params, call.command.secret, call.known_secrets, largest=_LONGEST_PARAM)
+        return {**_describe_live(found), "params": shown}
     row = await sql.find(ctx.store, ctx.caller.tenant, execution)
     if row is None or not _may_see(ctx, row["caller"], row["kind"], row["behalf"], row["room"]):
         raise _not_found(execution)

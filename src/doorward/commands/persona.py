@@ -28,6 +28,7 @@ class PersonaFacts(TypedDict):
     bio: str
     model: Annotated[str, Meta(description="The model it uses")]
     access: str
+    state: Annotated[str, Meta(description="in force, or why its model cannot answer")]
     rooms: Annotated[list[str], Meta(description="The rooms you can see that it is a member of")]
     awaited: Annotated[list[str], Meta(description="Rooms named in its file that do not exist or are archived")]
     remarks: Annotated[list[str], Meta(description="Problems with its model; empty if none are known")]
@@ -48,7 +49,7 @@ class PersonaDetail(TypedDict):
 
 class PersonaSaved(TypedDict):
     id: str
-    now: Literal["in force"]
+    now: Annotated[str, Meta(description="in force, or why its model cannot answer")]
     replaced: Annotated[bool, Meta(description="Whether it replaced a persona with the same id")]
     awaited: Annotated[list[str], Meta(description="Rooms it names that do not exist or are archived")]
     remarks: Annotated[list[str], Meta(description="Problems with its model; empty if none are known")]
@@ -125,6 +126,7 @@ async def show(ctx: Context, id: Id) -> PersonaDetail:
     humans_only=True,
     server_wide=True,
     reveals="persona/show",
+    widens_access=True,
 )
 async def put(
     ctx: Context, id: Id, text: Annotated[str, Meta(description="The persona as JSON", max_length=MAX_BYTES)]
@@ -139,7 +141,8 @@ async def put(
     await ctx.services.personas.save(id, new)
     awaited = ctx.services.personas.memberships.awaited_rooms(id)
     remarks = _remarks(ctx, persona)
-    return {"id": id, "now": "in force", "replaced": old is not None, "awaited": awaited, "remarks": remarks}
+    now = _state(ctx, persona, full=True)
+    return {"id": id, "now": now, "replaced": old is not None, "awaited": awaited, "remarks": remarks}
 
 
 @put.describes_effect
@@ -164,6 +167,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     humans_only=True,
     server_wide=True,
     reveals="persona/show",
+    widens_access=True,
 )
 async def remove(ctx: Context, id: Id) -> PersonaRemoved:
     """Remove a persona. It stops what it is doing and leaves its rooms. Its messages stay."""
@@ -249,12 +253,21 @@ def _describe(ctx: Context, persona: Persona) -> PersonaFacts:
         "bio": persona.bio,
         "model": persona.model,
         "access": persona.access,
+        "state": _state(ctx, persona, full=full),
         "rooms": sorted(rooms),
         "awaited": ctx.services.personas.memberships.awaited_rooms(persona.id) if full else [],
         "remarks": _remarks(ctx, persona) if full else [],
         "suggestions": list(persona.suggestions),
         "energy": ctx.services.energy_of(persona.caller),
     }
+
+
+def _state(ctx: Context, persona: Persona, *, full: bool) -> str:
+    """Whether a persona is in force with a model that can answer. Without `full`, the reason is left out."""
+    problem = ctx.services.models.problem(persona.model)
+    if not problem:
+        return "in force"
+    return f"its model cannot answer: {problem}" if full else "its model cannot answer"
 
 
 def _remarks(ctx: Context, persona: Persona) -> list[str]:

@@ -224,6 +224,7 @@ async def show(ctx: Context, id: Id) -> RecipeText:
     humans_only=True,
     server_wide=True,
     reveals="recipe/show",
+    widens_access=True,
 )
 async def put(
     ctx: Context, id: Id, text: Annotated[str, Meta(description="The recipe as JSON", max_length=_LARGEST)]
@@ -262,6 +263,7 @@ async def put_effect(ctx: Context, id: str, text: str) -> dict[str, Any]:
     related=["recipe/list"],
     humans_only=True,
     server_wide=True,
+    widens_access=True,
 )
 async def remove(ctx: Context, id: Id) -> RecipeRemoved:
     """Remove a recipe that governs no room."""

@@ -76,6 +76,7 @@ async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
     undo=Undo("room"),
     examples=[Example("create a room for research", {"name": "lab", "recipe": "research-chat"})],
     related=["room/list", "room/recipe", "room/join"],
+    widens_access=True,
 )
 async def create(ctx: Context, name: RoomName, recipe: RecipeName, title: Title = "", topic: Topic = "") -> RoomFacts:
     """Create a room under a recipe, with you as its owner."""
@@ -92,8 +93,6 @@ async def create_effect(ctx: Context, name: str, recipe: str, title: str = "", t
 
 
 def _new_room(ctx: Context, name: str, recipe: str, title: str, topic: str) -> Room:
-    if not ctx.caller.acts_as_person:
-        raise NotPermitted(f"The owner of a room must be a person; you act as {ctx.caller.kind_label}.")
     if name.startswith(DIRECT):
         raise BadParams(
             f"Names that begin with {DIRECT} are reserved for direct rooms, which room/direct creates; given {name!r}."
@@ -154,6 +153,7 @@ def _with_title(ctx: Context, name: str, title: str | None, topic: str | None) -
     examples=[Example("make the lab read-only", {"name": "lab", "recipe": "read-only-research"})],
     related=["room/list"],
     humans_only=True,
+    widens_access=True,
 )
 async def recipe(ctx: Context, name: RoomName, recipe: RecipeName) -> RoomFacts:
     """Put a room under another recipe. It applies from the next command on."""
@@ -206,6 +206,7 @@ async def archive_effect(ctx: Context, name: str) -> dict[str, Any]:
     examples=[Example("open the lab again", {"name": "lab"})],
     related=["room/archive"],
     humans_only=True,
+    widens_access=True,
 )
 async def reopen(ctx: Context, name: RoomName) -> RoomFacts:
     """Reopen an archived room under its previous recipe."""

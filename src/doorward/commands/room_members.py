@@ -54,6 +54,7 @@ class MemberFacts(TypedDict):
     examples=[Example("add anna to the lab", {"name": "lab", "member": "anna", "role": "member"})],
     related=["room/leave", "room/list"],
     humans_only=True,
+    widens_access=True,
 )
 async def join(
     ctx: Context,
@@ -149,6 +150,7 @@ def _without_member(ctx: Context, name: str, member: str) -> tuple[Room, Room]:
     examples=[Example("talk to anna alone", {"member": "anna"})],
     related=["room/create", "room/say"],
     humans_only=True,
+    widens_access=True,
 )
 async def direct(ctx: Context, member: MemberName) -> RoomFacts:
     """Open the direct room of you and one other member. Create it if it does not exist."""

@@ -90,6 +90,12 @@ async def images_to_restore(
             "Only a person may undo it.",
             rule="built-in: git's configuration and hooks need a person",
         )
+    if ctx.caller.kind != "human" and _widens_access(ctx, first.kind):
+        raise NotPermitted(
+            f"Execution {execution} changed what somebody may do. Only a person may undo it; you are "
+            f"{ctx.caller.kind_label}.",
+            rule="built-in: only people undo changes of access",
+        )
     if first.command in ctx.services.registry:
         ruling = ctx.get_ruling(first.command)
         if not ruling.allowed:
@@ -97,3 +103,8 @@ async def images_to_restore(
                 f"Undoing {first.command} requires the right to run it: {ruling.reason}", rule=ruling.rule
             )
     return images
+
+
+def _widens_access(ctx: Context, kind: str) -> bool:
+    """Whether changes of this kind can widen access. An undo of an undo repeats the change, so the kind decides."""
+    return any(one.facts.widens_access and one.facts.undo == Undo(kind) for one in ctx.services.registry)

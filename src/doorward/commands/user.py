@@ -91,6 +91,7 @@ async def list_users(ctx: Context) -> Listing[UserFacts]:
     examples=[Example("add anna with edit access", {"id": "anna", "access": "edit"})],
     related=["user/list", "user/change"],
     humans_only=True,
+    widens_access=True,
 )
 async def create(
     ctx: Context,
@@ -127,6 +128,7 @@ async def create_effect(
     examples=[Example("anna may only read from now on", {"id": "anna", "access": "read"})],
     related=["user/list"],
     humans_only=True,
+    widens_access=True,
 )
 async def change(
     ctx: Context,
@@ -222,6 +224,7 @@ async def list_tokens(ctx: Context) -> Listing[TokenFacts]:
     examples=[Example("a token for an assistant in room general", {"name": "assistant", "rooms": ["general"]})],
     related=["token/list", "token/revoke"],
     humans_only=True,
+    widens_access=True,
 )
 async def create_token(
     ctx: Context,

@@ -88,6 +88,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """It reads or changes what all tenants share, so only the owner's tenant may run it."""
     is_status_poll: bool = False
     """It reads a status that changes by itself, so that polling it is no loop."""
+    widens_access: bool = False
+    """It can widen what somebody may do: besides people only the keeper may run it, with approval for every call."""
     runs_agent: bool = False
     """It runs the keeper on a request in plain words: calls inside it are the keeper's."""
     nests_calls: bool = False
@@ -256,6 +258,7 @@ class Family:
         humans_only: bool = False,
         server_wide: bool = False,
         is_status_poll: bool = False,
+        widens_access: bool = False,
         runs_agent: bool = False,
         nests_calls: bool = False,
         idempotency_param: str = "",
@@ -263,10 +266,7 @@ class Family:
         secret: Sequence[str] = (),
         wire: str = "",
     ) -> Callable[[RunFunction], Command]:
-        """Declare the decorated function as the command `area/verb` (or `verb` when the area is empty).
-
-        `wire` overrides the name for doors that allow no slash.
-        """
+        """Declare the decorated function as a command. `wire` overrides the name for doors that allow no slash."""
         facts = Facts(
             tier=tier,
             effects=effects,
@@ -280,6 +280,7 @@ class Family:
             humans_only=humans_only,
             server_wide=server_wide,
             is_status_poll=is_status_poll,
+            widens_access=widens_access,
             runs_agent=runs_agent,
             nests_calls=nests_calls,
             idempotency_param=idempotency_param,

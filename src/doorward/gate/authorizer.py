@@ -22,6 +22,7 @@ _NO_SUCH_ROOM = "built-in: no such room"
 _MOST_NAMED = 10
 _GUARDED = "built-in: changes of git's configuration and hooks need approval"
 _KEEPER_ASKS = "built-in: the keeper needs approval for commands that cannot be undone"
+_KEEPER_WIDENS = "built-in: the keeper needs approval for commands that can widen access"
 
 
 class Authorizer:
@@ -64,6 +65,9 @@ class Authorizer:
             return _denied(
                 "built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}."
             )
+        if facts.widens_access and not caller.acts_as_person:
+            reason = f"{command.name} can widen what somebody may do. Only people and their keeper may run it."
+            return _denied("built-in: only people widen access", f"{reason} You are {caller.kind_label}.")
         if facts.runs_agent and (caller.keeper or caller.persona):
             reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
             return _denied("built-in: personas and the keeper cannot call the keeper", reason)
@@ -114,18 +118,19 @@ class Authorizer:
         """The approval that this caller needs: by the recipe, by the command or its path, or because it is the keeper.
 
         Without `params` it is the approval for every call of the command. The keeper needs a person's approval for
-        everything that cannot be undone. Outside rooms there are no owners and admins to decide, so the person it acts
-        for decides.
+        everything that cannot be undone or can widen access. Outside rooms there are no owners and admins to decide, so
+        the person it acts for decides.
         """
         asked = find_approval_terms(policy, command, caller.kind)
         if asked is None and params is not None and caller.kind != "human" and changes_guarded_path(command, params):
             asked = ApprovalTerms(rule=_GUARDED)
         if not caller.keeper:
             return asked
-        if asked is None and is_irreversible(command):
-            asked = ApprovalTerms(timeout_seconds=self._patience, rule=_KEEPER_ASKS)
+        if asked is None and (is_irreversible(command) or command.facts.widens_access):
+            rule = _KEEPER_WIDENS if command.facts.widens_access else _KEEPER_ASKS
+            asked = ApprovalTerms(timeout_seconds=self._patience, rule=rule)
         if asked is not None and policy is None:
-            return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=_KEEPER_ASKS)
+            return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=asked.rule)
         return asked
 
     def explain_rule(self, caller: Caller, room: str, command: Command) -> Ruling:

@@ -152,7 +152,7 @@ class Runner:
             )
         except Unrecorded as unrecorded:
             return outcomes.failed(call, unrecorded, result_text.render_failure(unrecorded), most)
-        self._throttle.remember_answer(call, outcome.text)
+        self._throttle.note_end(call, outcome, execution)
         self._publisher.answered(call, outcome, seconds or 0.0)
         self._publisher.ended(execution, seconds or 0.0)
         return outcome

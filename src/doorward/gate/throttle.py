@@ -9,15 +9,18 @@ from typing import Any
 
 from doorward.config.settings import Settings
 from doorward.core import redact
-from doorward.core.clock import Clock
+from doorward.core.clock import Clock, to_iso
 from doorward.core.errors import Looping, TooFast
-from doorward.core.model import Call
+from doorward.core.model import Call, Outcome
+from doorward.gate.executions.execution import Execution
 from doorward.gate.recipes.policy import Policy
 
 _MOST_KEPT = 20_000
 _KEPT_TEXT = 1_000
 _MOST_TEXTS = 100
 """How many answers are handed to the next process, with secrets redacted."""
+_MOST_DIGESTS = 100
+"""How many calls of one script are remembered as its own."""
 MINUTE = 60.0
 _LINE = "line"
 """The door whose clients are counted separately, since many of them can act as one caller."""
@@ -37,6 +40,8 @@ class Throttle:
         self._repeats: OrderedDict[str, _Repeat] = OrderedDict()
         self._changed: OrderedDict[str, float] = OrderedDict()
         """When the last call that may have changed something began, by tenant."""
+        self._changes: OrderedDict[str, _Changes] = OrderedDict()
+        """The newest changes of each caller."""
 
     def admit(self, call: Call, policy: Policy | None, *, inside: bool = False) -> None:
         """Count this call, or refuse it and say when to retry. A refused call is not counted.
@@ -78,7 +83,7 @@ class Throttle:
         self._windows.get(_window_key(call), CallTimes()).note(self._clock.steady())
 
     def note(self, call: Call) -> None:
-        """Remember that this call runs. In a room, the same call is a repetition, except a read after a change."""
+        """Remember that this call runs. In a room, the same call is a repetition, except after a change."""
         if not call.command.reads_only:
             _put_bounded(self._changed, call.caller.tenant, self._clock.steady())
         if not call.room or not _can_loop(call):
@@ -89,11 +94,26 @@ class Throttle:
         repeat.at.append(self._clock.steady())
         del repeat.at[: -self._limits.loop_repeats]
 
-    def remember_answer(self, call: Call, text: str) -> None:
-        """Remember the answer, for the refusal of a loop."""
+    def note_end(self, call: Call, outcome: Outcome, execution: Execution) -> None:
+        """Remember the answer, for the refusal of a loop, and whether the call changed something.
+
+        A change is also one of the calls around it: what a script changes is no reason to run the same script again.
+        """
         repeat = self._repeats.get(call.digest) if _can_loop(call) else None
         if repeat is not None:
-            repeat.text = redact.remove(text[:_KEPT_TEXT], call.secrets)
+            repeat.text = redact.remove(outcome.text[:_KEPT_TEXT], call.secrets)
+            repeat.execution, repeat.ended = call.id, self._clock.now()
+        if not _has_changed(call, outcome):
+            return
+        caller, now, digests = call.caller, self._clock.steady(), execution.digests
+        key = _caller_key(caller.tenant, caller.id, caller.on_behalf_of)
+        known = self._changes.get(key)
+        if known is None or known.digests.isdisjoint(digests):
+            _put_bounded(self._changes, key, _Changes(digests, now, known.at if known is not None else 0.0))
+            return
+        known.at = now
+        if len(known.digests) < _MOST_DIGESTS:
+            known.digests |= digests
 
     def state(self, boot: str) -> dict[str, Any]:
         """The state that the next short-lived process on this machine needs."""
@@ -102,9 +122,12 @@ class Throttle:
         return {
             "boot": boot,
             "changed": {key: at for key, at in self._changed.items() if at > since},
+            "changes": {
+                key: [list(one.digests), one.at, one.before] for key, one in self._changes.items() if one.at > since
+            },
             "windows": {key: list(times) for key, times in self._windows.items() if times.since(since)},
             "repeats": {
-                key: [list(repeat.at), redact.text(repeat.text) if key in told else ""]
+                key: [list(repeat.at), redact.text(repeat.text) if key in told else "", repeat.execution, repeat.ended]
                 for key, repeat in self._repeats.items()
                 if repeat.at[-1] > since
             },
@@ -117,8 +140,10 @@ class Throttle:
         self._changed.update(state.get("changed", {}))
         for key, times in state["windows"].items():
             self._windows[key] = CallTimes(times)
-        for key, (times, text) in state["repeats"].items():
-            self._repeats[key] = _Repeat(times, text)
+        for key, change in state.get("changes", {}).items():
+            self._changes[key] = _Changes(*change)
+        for key, repeat in state["repeats"].items():
+            self._repeats[key] = _Repeat(*repeat)
 
     def _of_client(self, call: Call, now: float) -> CallTimes | None:
         """The call times of one client of the line door, over all rooms; None when this call is not counted."""
@@ -144,19 +169,32 @@ class Throttle:
     def _loop(self, call: Call, now: float) -> None:
         repeat = self._repeats[call.digest]
         recent = [at for at in repeat.at if at > now - self._limits.loop_seconds]
-        if call.command.reads_only:  # a read after a change may give another result
-            changed = self._changed.get(call.caller.tenant, 0.0)
-            recent = [at for at in recent if at >= changed]
+        recent = [at for at in recent if at >= self._changed_at(call)]
         if len(recent) + 1 < self._limits.loop_repeats:
             return
-        wait = recent[0] + self._limits.loop_seconds - now
         raise Looping(
-            f"The same {call.command.name} call was already made {len(recent)} times within "
-            f"{self._limits.loop_seconds:g} s. Its last answer was: {repeat.text or '(none yet)'}",
-            hint="Use that answer, or make a different call.",
-            retry_after=wait,
+            f"{call.command.name} was not run again: the same call ran {len(recent)} times within "
+            f"{self._limits.loop_seconds:g} s, and nothing has changed since. {repeat.answer}",
+            hint="Use the last answer, change something first, or make a different call.",
+            retry_after=recent[0] + self._limits.loop_seconds - now,
             rule=f"built-in: loop guard, {self._limits.loop_repeats} equal calls",
         )
+
+    def _changed_at(self, call: Call) -> float:
+        """When the last change was made after which the same call can have another result.
+
+        For a read, anybody's change counts. For a call that changes something itself, another one by the same caller,
+        or one by the person it acts for, such as an edit or a new request.
+        """
+        caller = call.caller
+        if call.command.reads_only:
+            return self._changed.get(caller.tenant, 0.0)
+        theirs = self._changes.get(_caller_key(caller.tenant, caller.on_behalf_of, ""))
+        own = self._changes.get(_caller_key(caller.tenant, caller.id, caller.on_behalf_of))
+        changed = theirs.at if theirs is not None else 0.0
+        if own is None:
+            return changed
+        return max(changed, own.before if call.digest in own.digests else own.at)
 
     def _per_response(self, call: Call, most: int) -> None:
         key = f"{_window_key(call)}\x00{call.response}"
@@ -238,11 +276,46 @@ class CallTimes:
 class _Repeat:
     """The last times of one call, and its last answer. A list, because a short deque takes ten times the memory."""
 
-    __slots__ = ("at", "text")
+    __slots__ = ("at", "ended", "execution", "text")
 
-    def __init__(self, at: Sequence[float] = (), text: str = "") -> None:
+    def __init__(self, at: Sequence[float] = (), text: str = "", execution: str = "", ended: float = 0.0) -> None:
         self.at = list(at)
         self.text = text
+        self.execution = execution
+        self.ended = ended
+
+    @property
+    def answer(self) -> str:
+        """The last answer, marked as an old one."""
+        if not self.execution:
+            return "It has not answered yet."
+        return f"The last answer (from {to_iso(self.ended)}, execution {self.execution}) was: {self.text or '(empty)'}"
+
+
+class _Changes:
+    """The newest change of one caller: which calls made it, when, and when other calls made the one before."""
+
+    __slots__ = ("at", "before", "digests")
+
+    def __init__(self, digests: Iterable[str], at: float, before: float) -> None:
+        self.digests = set(digests)
+        self.at = at
+        self.before = before
+
+
+def _caller_key(tenant: str, id: str, behalf: str) -> str:
+    return f"{tenant}\x00{id}\x00{behalf}"
+
+
+def _has_changed(call: Call, outcome: Outcome) -> bool:
+    """Whether a call changed something itself. Programs report how many files they changed."""
+    facts = call.command.facts
+    if call.command.reads_only or facts.nests_calls or facts.runs_agent:
+        return False
+    changes = outcome.result.get("changes") if isinstance(outcome.result, dict) else None
+    if isinstance(changes, dict) and "total" in changes:
+        return bool(changes["total"])
+    return outcome.status == "done"
 
 
 def _window_key(call: Call) -> str:

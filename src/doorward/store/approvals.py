@@ -124,6 +124,11 @@ def expire_now(id: str, now: float) -> Statement:
     )
 
 
+async def expire_all_now(store: Store, ids: Sequence[str], now: float) -> None:
+    """Expire several pending approvals now."""
+    await store.write(*(expire_now(id, now) for id in ids))
+
+
 def use(id: str, digest: str, call: str, decided_after: float) -> Statement:
     """Use an approval for one execution: it must be approved, match the call exactly and be unused."""
     return Statement(

@@ -19,6 +19,7 @@ from obeying import Obedient, Want
 from doorward.agents.models.model import Model
 from doorward.agents.personas.dispatcher import PersonaDispatcher, run_personas
 from doorward.config.settings import LimitSettings
+from doorward.core.command import Command
 from doorward.core.escape_invisible import escape_invisible
 from doorward.core.events import Event
 from doorward.core.model import Outcome
@@ -49,6 +50,10 @@ RECIPES: Mapping[str, dict[str, Any]] = {
 }
 _KEPT_TABLES = ("users", "tokens", "rooms", "members", "recipes", "passwords", "collections", "records", "personas")
 _HOME_FILES = ("recipes", "personas", "doorward.toml", "mcp-servers.json", "commands.json", "secret.key")
+
+
+def _waits(command: Command) -> bool:
+    return is_irreversible(command) or command.facts.widens_access
 
 
 def letter(number: int) -> str:
@@ -194,9 +199,7 @@ class Grounds:
             one
             for one in ran
             if one.status == "done"
-            and (
-                registry[one.command].facts.humans_only or (is_irreversible(registry[one.command]) and not one.approval)
-            )
+            and (registry[one.command].facts.humans_only or (_waits(registry[one.command]) and not one.approval))
         ]
 
     async def state(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from doorward.core.model import Credential, Request
@@ -77,6 +78,15 @@ async def test_a_call_deep_inside_a_line_is_what_waits(keeper: Kept, wish: Any) 
     assert "Only this part of your line was run" in model.shown[1].turns[-1].text
 
 
+async def test_of_several_calls_in_a_line_that_wait_only_the_one_that_would_run_can_be_approved(keeper: Kept) -> None:
+    one, two = await written(keeper, "tmp/one.txt"), await written(keeper, "tmp/two.txt")
+    keeper.says([call("run_command", command=f"echo $(rm {one}) $(rm {two})")], "One is gone.")
+    before = {item["id"] for item in (await keeper.done("approval/list", pending=True))["items"]}
+    (made,) = (await keeper.ask("delete both")).result["toolCalls"]
+    waiting = {item["id"] for item in (await keeper.done("approval/list", pending=True))["items"]}
+    assert waiting - before == {made["ticket"]}
+
+
 async def test_no_means_no_and_is_told_as_that(keeper: Kept) -> None:
     path = await written(keeper, "tmp/c.txt")
     model = keeper.says([run("file/delete", path=path)])
@@ -97,6 +107,61 @@ async def test_what_stands_behind_a_call_that_waits_is_not_done(keeper: Kept) ->
     answer = (await keeper.ask("delete d.txt and write after.txt")).result
     assert len(answer["toolCalls"]) == 1
     assert not await there(keeper, "tmp/after.txt")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        run("room/create", name="den", recipe="admin"),
+        call("run_command", command="room/create --name=den --recipe=admin"),
+        call("run_command", command="echo first; room/create --name=den --recipe=admin; echo then"),
+    ],
+)
+async def test_a_room_that_the_keeper_wants_waits_for_a_person_even_when_that_person_may_do_everything(
+    keeper: Kept, wish: Any
+) -> None:
+    keeper.says([wish], "It is there.")
+    (made,) = (await keeper.ask("read the letter")).result["toolCalls"]
+    assert made["status"] == "parked"
+    assert (await keeper.run("room/show", name="den")).status == "failed"
+    why = (await keeper.done("approval/show", id=made["ticket"]))["why"]
+    assert why == "room/create can widen what somebody may do. The keeper needs approval for every such call."
+    keeper.says([call("run_command", command=f"approval/approve --id={made['ticket']}")], "I may not.")
+    (own,) = (await keeper.ask("approve it")).result["toolCalls"]
+    assert own["status"] in ("refused", "failed")
+    assert (await keeper.done("approval/show", id=made["ticket"]))["state"] == "pending"
+
+
+async def test_the_keeper_cannot_bring_back_access_that_a_person_took_away(keeper: Kept) -> None:
+    await keeper.done("user/create", id="mallory", access="read")
+    granted = await keeper.run("user/change", id="mallory", access="root")
+    taken = await keeper.run("undo", execution=granted.call)
+    keeper.says([run("undo", execution=taken.call)], "I may not.")
+    (made,) = (await keeper.ask("read the letter")).result["toolCalls"]
+    assert made["status"] in ("refused", "failed")
+    assert "Only a person may undo it" in made["output"]
+    (mallory,) = [one for one in (await keeper.done("user/list"))["items"] if one["id"] == "mallory"]
+    assert mallory["access"] == "read"
+
+
+async def test_an_agent_makes_no_room_where_its_recipe_allows_everything_and_a_dry_run_asks_nobody(
+    keeper: Kept,
+) -> None:
+    await keeper.done("room/create", name="offices", recipe="admin")
+    before = (await keeper.done("approval/list"))["items"]
+    request = Request(
+        command="room/create",
+        credential=Credential(owner=True, speak_as="helper"),
+        door="test",
+        room="offices",
+        params={"name": "attic", "recipe": "admin"},
+    )
+    tried = await keeper.house.gate.handle(msgspec.structs.replace(request, dry_run=True))
+    assert (tried.code, tried.result["decision"]) == ("dry_run", "refused")
+    own = Request(command="room/create", credential=Credential(owner=True), door="test", params=request.params)
+    assert (await keeper.house.gate.handle(msgspec.structs.replace(own, dry_run=True))).result["decision"] == "allowed"
+    assert (await keeper.done("approval/list"))["items"] == before
+    assert (await keeper.house.gate.handle(request)).code == "not_permitted"
 
 
 @pytest.mark.parametrize(
@@ -178,6 +243,17 @@ async def test_in_a_room_its_recipe_and_its_owners_decide(keeper: Kept) -> None:
     rest = await keeper.ask(by="helper", room="general", session=answer["sessionId"], ticket=made["ticket"])
     assert rest.result["success"], rest
     assert rest.result["toolCalls"][0]["status"] == "done"
+
+
+async def test_an_append_in_a_room_goes_on_and_tells_nothing_of_the_file_as_it_was(keeper: Kept) -> None:
+    await keeper.done("file/write", path="tmp/list.txt", content="milk")
+    asker: dict[str, Any] = {"by": "helper", "room": "general"}
+    answer = (await keeper.ask("append eggs to tmp/list.txt", model="house", **asker)).result
+    ticket = answer["toolCalls"][-1]["ticket"]
+    assert '"content": "milk\\neggs\\n"' in (await keeper.done("approval/show", id=ticket))["shown"]
+    await keeper.done("approval/approve", id=ticket)
+    rest = (await keeper.ask(session=answer["sessionId"], ticket=ticket, **asker)).result
+    assert rest["response"].startswith("I wrote tmp/list.txt: it has 10 bytes now.")
 
 
 async def test_a_room_allows_the_keeper_no_more_than_its_recipe(keeper: Kept) -> None:

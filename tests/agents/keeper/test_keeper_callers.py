@@ -170,7 +170,10 @@ async def test_it_sees_and_takes_back_what_is_the_persons_own(keeper: Kept) -> N
 
 async def test_a_room_that_it_makes_is_the_persons(keeper: Kept) -> None:
     keeper.says([run("room/create", name="lab", recipe="research-chat")], "Made.")
-    assert (await keeper.ask("make a room called lab")).result["success"]
+    answer = (await keeper.ask("make a room called lab")).result
+    ticket = answer["toolCalls"][0]["ticket"]
+    await keeper.done("approval/approve", id=ticket)
+    assert (await keeper.ask(session=answer["sessionId"], ticket=ticket)).result["success"]
     shown = await keeper.done("room/show", name="lab")
     assert shown["members"] == {"owner": "owner"}
 

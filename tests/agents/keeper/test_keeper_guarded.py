@@ -56,13 +56,13 @@ async def test_a_token_that_is_revoked_ends_the_work_of_a_keeper_inside_a_script
 
 
 async def test_the_record_names_the_rule_by_which_the_keeper_waits(keeper: Kept) -> None:
-    """The recipe of this room asks for no approval at all; the house does, since it is the keeper."""
+    """The recipe of this room asks for no approval at all; the built-in rule does, since it is the keeper."""
     await keeper.run("room/create", name="workshop", recipe="admin")
     await keeper.done("file/write", path="tmp/rule.txt", content="x")
     keeper.says([run("file/delete", path="tmp/rule.txt")])
     await keeper.ask("delete it", room="workshop")
     waits = [row for row in await keeper.records() if row["status"] == "parked" and row["room"] == "workshop"]
-    assert [row["rule"].partition(":")[0] for row in waits] == ["house"]
+    assert [row["rule"].partition(":")[0] for row in waits] == ["built-in"]
 
 
 async def test_another_person_learns_nothing_of_what_waits_outside_rooms(keeper: Kept) -> None:

@@ -41,6 +41,20 @@ async def test_a_call_is_queued_then_running_then_completed(theatre, puppets):
     assert outcome.call == later.id == ended["execution"]
 
 
+async def test_a_running_call_shows_its_parameters_without_secrets_and_an_ended_one_leaves_them_to_its_record(
+    theatre, puppets
+):
+    async with theatre() as driver:
+        call = asked(driver, "puppet/change", "one password=hunter2")
+        puppet = await puppets.on_stage("one password=hunter2")
+        running = await status(driver, puppet.id)
+        puppet.end()
+        await call
+        ended = await status(driver, puppet.id)
+    assert list(running["params"].values()) == ["one password=[redacted]"]
+    assert "params" not in ended
+
+
 @pytest.mark.parametrize(
     ("ending", "state", "code"),
     [

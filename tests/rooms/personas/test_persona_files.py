@@ -207,8 +207,13 @@ async def test_a_persona_whose_model_nobody_provides_is_accepted_with_a_remark(d
     (remark,) = saved.result["remarks"]
     assert remark.startswith("The fallback model house answers for it. There is no provider for the model 'nope:large'")
     assert tried.result["effect"]["remarks"] == saved.result["remarks"]
-    listed = {one["id"]: one["remarks"] for one in (await driver.owner("persona/list")).result["items"]}
-    assert (listed["ada"], listed["guide"]) == (saved.result["remarks"], [])
+    listed = {one["id"]: one for one in (await driver.owner("persona/list")).result["items"]}
+    assert (listed["ada"]["remarks"], listed["guide"]["remarks"]) == (saved.result["remarks"], [])
+    assert listed["ada"]["state"] == saved.result["now"]
+    assert saved.result["now"].startswith("its model cannot answer: There is no provider for the model 'nope:large'")
+    assert listed["guide"]["state"] == "in force"
+    by_agent = (await driver.ask("persona/list", room="general")).result["items"]
+    assert [one["state"] for one in by_agent if one["id"] == "ada"] == ["its model cannot answer"]
 
 
 async def test_where_no_other_model_answers_the_remark_says_that_it_cannot(opened: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import changing, describing, filing, knowledge, smalltalk
+from doorward.agents.house import changing, describing, failures, filing, knowledge, smalltalk
 from doorward.agents.house.counting import counted
 from doorward.agents.house.entities import Group, Limit, Measure, stem
 from doorward.agents.house.filling import Missing, filled
@@ -166,6 +166,10 @@ def _word_count(around: Around, intent: Intent, asked: Asked) -> Steps:
     if not files:
         raise Missing("path")
     asked = msgspec.structs.replace(asked, count=True, noun=nouns.get(unit, ("line", "lines")), path=path or "")
+    if unit == "lines" and len(files) == 1 and "file/read" in around.tools:
+        (read,) = yield [Step("file/read", {"path": files[0], "limit": 1})]
+        if isinstance(read.value, dict) and isinstance(read.value.get("lines"), int):
+            return Telling(asked, (read,))  # wc would leave out a last line that is not ended
     command = around.offered("shell/wc", "file/read")
     if not command:
         raise NotOffered("shell/wc")
@@ -263,51 +267,6 @@ def _health(around: Around, intent: Intent, asked: Asked) -> Steps:
     return Telling(asked, tuple(got))
 
 
-def _failures(around: Around, intent: Intent, asked: Asked) -> Steps:
-    """What failed or was refused, with the reasons that the ledger has."""
-    said, span = around.slots.said, around.slots.span()
-    text = said.text.lower()
-    states = ["failed", "refused"]
-    if re.search(r"\b(?:refus|reject|denied|blocked|turned down|not allowed)", text) and "fail" not in text:
-        states = ["refused"]
-    elif asked.count and re.search(r"\bfail", text) and not re.search(r"\b(?:refus|reject|denied|blocked)", text):
-        states = ["failed"]
-    where: dict[str, Any] = {"status": {"$in": states}, "phase": {"$ne": "start"}}
-    if span is not None:
-        where["at"] = within(span)
-    who = around.slots.get("person")
-    if who:
-        where["$or"] = [{"caller": who}, {"onBehalfOf": who}]
-        asked = msgspec.structs.replace(asked, condition_says=f"by {quoted_name(who)}")
-    if asked.count and not asked.why and "data/count" in around.tools:
-        got = yield [Step("data/count", {"collection": "audit", "filter": where})]
-        return Telling(msgspec.structs.replace(asked, noun=_nouns(states)), tuple(got))
-    if "data/list" not in around.tools:
-        raise NotOffered("data/list")
-    limit = asked.limit or 20
-    if (
-        not asked.limit
-        and knowledge.form("answering: the last one").search(text)
-        and not re.search(r"\b(?:commands|calls|failures|errors)\b", text)
-    ):
-        limit = 1
-    step = Step("data/list", {"collection": "audit", "filter": where, "orderBy": "-at", "limit": limit})
-    (listed,) = yield [step]
-    if not asked.limit and limit > 1:
-        listed = yield from counted(around, step, listed)
-    return Telling(msgspec.structs.replace(asked, noun=_nouns(states), why=True), (listed,))
-
-
-def _nouns(states: list[str]) -> tuple[str, str]:
-    return (
-        ("refused command", "refused commands")
-        if states == ["refused"]
-        else ("failed or refused command", "failed or refused commands")
-        if len(states) > 1
-        else ("failed command", "failed commands")
-    )
-
-
 def _activity(around: Around, intent: Intent, asked: Asked) -> Steps:
     """What was done, by whom: not what was only looked at, unless one person or command is asked about."""
     slots, span = around.slots, around.slots.span()
@@ -379,7 +338,7 @@ PLANNERS: Mapping[str, Planner] = {
     "search files": _search,
     "space": _space,
     "health": _health,
-    "failures": _failures,
+    "failures": failures.plan,
     "activity": _activity,
     "members": _members,
     "room messages": _room_messages,

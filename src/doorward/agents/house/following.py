@@ -38,6 +38,9 @@ _NTH = {
 }
 _WHICH = knowledge.form("following: which")
 _VERB = knowledge.form("following: verb")
+_ASKS = re.compile(r"(?:when|where|how|what|which|does|is)\b", re.IGNORECASE)
+_CHANGED_FILE = ("destination", "target", "path", "paths", "files")
+"""The parameters of a change that name the file it leaves behind."""
 
 
 def followed(mind: Mind, one: Said) -> Plan | str | None:
@@ -60,6 +63,8 @@ def followed(mind: Mind, one: Said) -> Plan | str | None:
     chosen = picked(mind, one, before, nth)
     if chosen is not None:
         return chosen
+    if _changes(mind, before):
+        return None
     made = mind.planned(_joined(mind, before, one))
     return made if isinstance(made, Plan) else None
 
@@ -70,15 +75,21 @@ def _before(mind: Mind) -> Said | None:
     for earlier in mind.seen.earlier:
         one = said(worded(earlier).readings[0], mind.now, mind.zone)
         chain.append(one)
-        if not _leans(one):
+        if not _leans(one) or _changes(mind, one):
             break
     if not chain:
         return None
     whole = chain.pop()
     for one in reversed(chain):
-        if not (_WHICH.search(one.text) and _VERB.match(one.text)):
+        if not _picks(one) and not _changes(mind, whole):
             whole = _joined(mind, whole, one)
     return whole
+
+
+def _changes(mind: Mind, one: Said) -> bool:
+    """Whether a request changes something. Nothing is joined to such a request: it could become a part of its text."""
+    plan = mind.planned(one)
+    return isinstance(plan, Plan) and plan.changes
 
 
 def _goes_on(one: Said) -> bool:
@@ -92,13 +103,18 @@ def _goes_on(one: Said) -> bool:
 
 def _leans(one: Said) -> bool:
     """Whether a request makes no sense without the one before."""
-    picks = _WHICH.search(one.text) is not None and _VERB.match(one.text) is not None and len(one.words) <= 7
+    picks = _picks(one) and len(one.words) <= 7
     short = len(one.words) <= 4 and not one.content()
     return (
         (_goes_on(one) and len(one.words) <= 6)
         or _THEM.search(one.text) is not None
         or (not one.entity("path") and (picks or short))
     )
+
+
+def _picks(one: Said) -> bool:
+    """Whether a request does something to one of what was found before: `read it`, `show the second`."""
+    return _VERB.match(one.text) is not None and (_WHICH.search(one.text) or _IT.search(one.text)) is not None
 
 
 def _stands(mind: Mind, one: Said, refers: bool) -> bool:
@@ -190,9 +206,11 @@ def picked(mind: Mind, one: Said, before: Said, nth: re.Match[str] | None = None
         return None
     place = _NTH[nth["nth"].lower()] if nth is not None else 0
     earlier = mind.planned(before)
-    if not isinstance(earlier, Plan) or earlier.changes:
+    if not isinstance(earlier, Plan):
         return None
     word = verb["verb"].lower() if verb is not None else ""
+    if earlier.changes:
+        return _of_changed(mind, earlier, word, one.text) if verb is not None or _ASKS.match(one.text) else None
 
     def steps() -> Steps:
         end = yield from earlier.steps
@@ -208,15 +226,29 @@ def picked(mind: Mind, one: Said, before: Said, nth: re.Match[str] | None = None
         if not path:
             kept = msgspec.structs.replace(end.results[-1], value={"items": [found[place]]})
             return Telling(msgspec.structs.replace(end.asked, limit=1, count=False), (kept,))
-        if '"' in path or not path.isprintable():
-            raise Unknown(knowledge.smalltalk().nothing_before)
-        wanted = f'{_wish(word, one.text)} "{path}"'  # a name is no part of the request, whatever words it holds
-        plan = mind.planned(said(wanted, mind.now, mind.zone))
+        plan = _of_file(mind, path, _wish(word, one.text))
         if not isinstance(plan, Plan):
             raise Unknown(plan or knowledge.smalltalk().nothing_before)
         return (yield from plan.steps)
 
     return Plan("following", earlier.asked, steps(), 0.8, "what was found before", word in ("delete", "remove"))
+
+
+def _of_file(mind: Mind, path: str, wish: str) -> Plan | str | None:
+    """The plan for a wish about one file; None when its name cannot be written into a request."""
+    if '"' in path or not path.isprintable():
+        return None
+    # Quoted, the name is no part of the request, whatever words it holds.
+    return mind.planned(said(f'{wish} "{path}"', mind.now, mind.zone))
+
+
+def _of_changed(mind: Mind, change: Plan, word: str, text: str) -> Plan | None:
+    """Something done to the file that the request before changed."""
+    params = next(change.steps)[0].params
+    named = next((params[key] for key in _CHANGED_FILE if params.get(key)), "")
+    path = str(named[0] if isinstance(named, list) else named).removeprefix("/workspace/")
+    plan = _of_file(mind, path, _wish(word, text)) if path else None
+    return plan if isinstance(plan, Plan) else None
 
 
 def _wish(word: str, text: str) -> str:

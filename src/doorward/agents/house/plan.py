@@ -84,6 +84,8 @@ class Plan(msgspec.Struct, frozen=True):
 def advanced(plan: Plan, results: Sequence[Got]) -> list[Step] | End:
     """What a plan wants next, or what is to be told, given what came of its calls so far."""
     used = 0
+    told: list[Got] = []
+    """What is told where the results are others than the plan wanted: all but what was only looked up."""
     try:
         wanted = next(plan.steps)
         while used < len(results):
@@ -91,6 +93,7 @@ def advanced(plan: Plan, results: Sequence[Got]) -> list[Step] | End:
             if not _fits(batch[0], wanted[0]):
                 break
             used += len(batch)
+            told += [] if wanted[0].lookup else batch
             if any(one.status != "done" for one in batch):
                 return Telling(plan.asked, tuple(batch))
             wanted = plan.steps.send(batch)
@@ -102,7 +105,7 @@ def advanced(plan: Plan, results: Sequence[Got]) -> list[Step] | End:
     except Unknown as error:
         return str(error)
     if used < len(results):
-        return Telling(plan.asked, tuple(results))
+        return Telling(plan.asked, (*told, *results[used:]))
     return wanted
 
 

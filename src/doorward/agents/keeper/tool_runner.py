@@ -40,6 +40,7 @@ from doorward.shell.secret_values import hide_secrets, redact_secrets, secrets_i
 from doorward.shell.session import ShellSession
 from doorward.shell.stages import workspace_path
 from doorward.shell.vfs.paths import normalize_path
+from doorward.store import approvals
 
 _MAX_NAME = 100
 
@@ -193,7 +194,7 @@ class ToolRunner:
             tool, given = "run_command", {"command": _visible_name(name), "params": shown}
         self._start(tool, given)
         outcome = await self._ctx.services.run_nested(hide_secrets(self._ctx, self._session).call, name, params, ticket)
-        waits = outcome.ticket if outcome.status == "parked" else self._pending_ticket()
+        waits = outcome.ticket if outcome.status == "parked" else await self._pending_ticket()
         status: Status = "parked" if waits else outcome.status
         output = self._redact(outcome.message if outcome.status == "parked" else outcome.text)
         call = self._finish(tool, given, output, status, outcome.call, waits)
@@ -209,7 +210,7 @@ class ToolRunner:
         given = {"command": redact.text(redact_secrets(text, [*self._session.secrets, *secrets_in_text(text)]))}
         self._start("run_command", given)
         said = await interpreter.run_script(self._ctx, self._session, text, typed=False)
-        waits = self._pending_ticket()
+        waits = await self._pending_ticket()
         status = _line_status(said, waits)
         printed = "\n".join(filter(None, (said.stdout.rstrip("\n"), said.stderr.rstrip("\n"))))
         output = self._truncate(self._redact(printed))
@@ -256,9 +257,17 @@ class ToolRunner:
         self._ctx.execution.step("tool_finished", dict(call))
         return call
 
-    def _pending_ticket(self) -> str:
-        """Return the ticket of a call inside the last tool call that waits for approval, or an empty text."""
-        return str(self._parked[0].data["ticket"]) if self._parked else ""
+    async def _pending_ticket(self) -> str:
+        """Return the ticket of the call inside the last tool call that waits for approval, or an empty text.
+
+        If several wait, only the first goes on after its approval, so the others expire now.
+        """
+        if not self._parked:
+            return ""
+        first, *others = (str(one.data["ticket"]) for one in self._parked)
+        if others:
+            await approvals.expire_all_now(self._ctx.store, others, self._ctx.services.clock.now())
+        return first
 
     def _redact(self, text: str) -> str:
         """Redact the session's secret variables; no model sees them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from doorward.rooms.message import Card, Message, parse_verdict
+from doorward.rooms.message import Card, Message, parse_verdict, resembles_verdict
 from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Room
 
@@ -40,7 +40,7 @@ def should_answer(
     """Whether a persona answers a message. It never answers its own messages or the cards of calls.
 
     A persona that thinks by rules, without a language model, answers only requests, messages that its rules cover,
-    and mentions.
+    and mentions. Alone with a person it answers everything but plain statements, if only to say what it understands.
     """
     if message.sender == persona.id or room.archived or pattern == "silent" or persona.id not in room.members:
         return False
@@ -53,9 +53,10 @@ def should_answer(
         return True
     if pattern == "on-mention" or parse_verdict(message.text) is not None:
         return False
+    alone = room.direct or _is_alone_with(room, persona.id)
     if thinks_by_rules and not is_request(message.text) and not _has_house_rule(message.text, persona):
-        return False
-    if pattern == "always" or room.direct or _is_alone_with(room, persona.id):
+        return alone and not resembles_verdict(message.text) and not _states(message.text, persona)
+    if pattern == "always" or alone:
         return True
     if another:
         return False
@@ -102,6 +103,12 @@ def _has_house_rule(text: str, persona: Persona) -> bool:
     from doorward.agents.house.listening import concerns  # noqa: PLC0415 - large, and seldom needed
 
     return concerns(text, _persona_names(persona))
+
+
+def _states(text: str, persona: Persona) -> bool:
+    from doorward.agents.house.listening import states  # noqa: PLC0415 - large, and seldom needed
+
+    return states(text, _persona_names(persona))
 
 
 def _persona_names(persona: Persona) -> tuple[str, str]:

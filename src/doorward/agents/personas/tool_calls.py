@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,11 +19,11 @@ from doorward.core.errors import DoorwardError, Refused
 from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.model import Credential, Outcome, Request
 from doorward.gate.approvals import Approval
-from doorward.gate.executions.notices import Notice, StartedNotice
+from doorward.gate.executions.notices import Notice, StartedNotice, StepNotice
 from doorward.rooms.message import MAX_SUMMARY, Card, CardState, Message
 from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Room
-from doorward.store import persona_calls
+from doorward.store import approvals, persona_calls
 from doorward.store.persona_calls import OpenCall
 from doorward.store.sqlite import Statement
 
@@ -133,7 +133,12 @@ class ToolCalls:
         message = await self._context.services.messages.revise(
             message, attachments=[again], also=lambda _: (persona_calls.put(call),)
         )
-        return await self._run_request(request, message, again, call)
+        back = await self._run_request(request, message, again, call)
+        if card.command == approval.command:
+            return back
+        text = describe_outcome(msgspec.structs.replace(back.outcome, command=card.command))
+        part = f"\nOf {card.command} only {approval.command} was run, as approved; what would follow it was not."
+        return msgspec.structs.replace(back, text=text + part)
 
     async def _run_request(self, request: Request, message: Message, card: Card, call: OpenCall) -> CardResult:
         shown = _CallCard(self._context, message, card)
@@ -142,6 +147,8 @@ class ToolCalls:
         except asyncio.CancelledError:
             await asyncio.shield(asyncio.ensure_future(self._close_interrupted(shown, call.card)))
             raise
+        if shown.parked_inside and outcome.status != "parked":
+            outcome = await self._wait_for_inner_call(outcome, shown.parked_inside)
         text = describe_outcome(outcome)
         if outcome.status == "parked":
             waiting = msgspec.structs.replace(call, approval=outcome.ticket)
@@ -155,6 +162,24 @@ class ToolCalls:
             return CardResult(outcome=outcome, card=message, text=text, waits=waiting)
         message = await shown.store(shown.final_card(outcome, approval=request.ticket), persona_calls.close(call.card))
         return CardResult(outcome=outcome, card=message, text=text)
+
+    async def _wait_for_inner_call(self, outcome: Outcome, parked: Sequence[Mapping[str, Any]]) -> Outcome:
+        """The outcome of a call in which another one waits for approval: it waits too, for the first of them.
+
+        Nobody would run the others after an approval, so they expire now.
+        """
+        first, *others = parked
+        services = self._context.services
+        if others:
+            tickets = [str(one["ticket"]) for one in others]
+            await approvals.expire_all_now(services.store, tickets, services.clock.now())
+        return msgspec.structs.replace(
+            outcome,
+            status="parked",
+            code="approval_needed",
+            message=f"{first['command']} is waiting for approval.",
+            ticket=str(first["ticket"]),
+        )
 
     async def _close_interrupted(self, shown: _CallCard, card: str) -> None:
         gone = msgspec.structs.replace(
@@ -190,8 +215,12 @@ class _CallCard:
         self._timer: asyncio.TimerHandle | None = None
         self._update: asyncio.Task[None] | None = None
         self._started = asyncio.get_running_loop().time()
+        self.parked_inside: list[Mapping[str, Any]] = []
+        """The calls, at any depth inside this one, that wait for approval: their command, execution and ticket."""
 
     def on_notice(self, notice: Notice) -> None:
+        if isinstance(notice, StepNotice) and notice.kind == "waits":
+            self.parked_inside.append(notice.data)
         if isinstance(notice, StartedNotice):
             state: CardState = "waiting" if notice.queued else "running"
             self.card = msgspec.structs.replace(self.card, call=notice.execution, state=state)
@@ -204,7 +233,7 @@ class _CallCard:
         return msgspec.structs.replace(
             self.card,
             call=outcome.call or self.card.call,
-            command=outcome.command if outcome.call else self.card.command,
+            command=outcome.command if outcome.call and not self.card.approval else self.card.command,
             state=outcome.status,
             code=outcome.code,
             summary=summary,

@@ -72,8 +72,13 @@ class PersonaTurn(AgentLoop):
         """Calls of this turn that were denied or expired."""
         self._quotations = QuotationCheck(around.services.registry)
 
-    async def answer(self, topic: Message, result: ChatTurn | None = None) -> None:
-        """Answer a message. With a `result`, resume after a call that waited for approval; `topic` is then its card."""
+    async def answer(
+        self, topic: Message, result: ChatTurn | None = None, queued: frozenset[str] = frozenset()
+    ) -> None:
+        """Answer a message. With a `result`, resume after a call that waited for approval; `topic` is then its card.
+
+        `queued` are the ids of later messages that get their own turn. This turn does not see them.
+        """
         could_undo = await self._list_changes()
         newest = await self._context.services.messages.newest(
             self._room, self._context.services.settings.personas.history
@@ -81,7 +86,7 @@ class PersonaTurn(AgentLoop):
         self._scene = scene = (
             self._build_context(newest, topic) if result is None else await self._rebuild_context(newest, topic, result)
         )
-        scene.changes = could_undo
+        scene.changes, scene.aside = could_undo, scene.aside | queued
         self.tool_calls.topic = scene.topic.id if scene.topic is not None else ""
         try:
             end = await self.run()

@@ -124,6 +124,8 @@ async def find_approval(around: AgentContext, call: OpenCall) -> Approval | None
 STOPPED = "Doorward stopped before the call finished."
 _FAILED = "Something went wrong while I worked on this. Doorward's log has the details."
 _DO_NOT_REPEAT = "Do not make this call again now. Do something else, or ask people what they prefer."
+_MAX_QUEUED = 20
+"""The most messages that wait for an answer."""
 _MAX_WAIT = 60.0
 """The longest an approved call waits, once, for the room's rate limit."""
 
@@ -138,8 +140,10 @@ class PersonaWorker:
         self._persona = persona
         self._room = room
         self._on_idle = done
-        self._messages: dict[str, Message] = {}
-        """The message to answer, by the person it is answered for."""
+        self._messages: list[tuple[str, Message]] = []
+        """The messages to answer, oldest first, each with the person it is answered for."""
+        self._untaken = 0
+        """How many messages came while the queue was full."""
         self._decided: list[OpenCall] = []
         self._turn: PersonaTurn | None = None
         self._stop_reason = STOPPED
@@ -148,11 +152,11 @@ class PersonaWorker:
         self.task: asyncio.Task[None] | None = None
 
     def add_message(self, message: Message, asker: str) -> None:
-        """Queue a message. It replaces an unanswered message of the same person; both are answered together.
-
-        Each person's messages get their own turn, so that nothing is done for one person at another's request.
-        """
-        self._messages[asker] = message
+        """Queue a message. Each gets a turn, so that none is passed over and nothing is done for somebody else."""
+        if len(self._messages) < _MAX_QUEUED:
+            self._messages.append((asker, message))
+        else:
+            self._untaken += 1
         self._start()
 
     def add_decided_call(self, call: OpenCall) -> None:
@@ -163,7 +167,7 @@ class PersonaWorker:
     async def stop(self, reason: str, says: str = "") -> None:
         """Cancel the current turn and all queued work; return once the final message is stored."""
         self._stop_reason, self._stop_message = reason, says
-        self._messages, self._decided = {}, []
+        self._messages, self._decided, self._untaken = [], [], 0
         if self._turn is not None:
             self._turn.tool_calls.ended_by = reason
         if self.task is not None:
@@ -189,6 +193,8 @@ class PersonaWorker:
                     break
                 live.publish_thinking(room, self._persona, "thinking")
                 await self._run_next(persona, room)
+                if self._untaken and not self._messages:
+                    await self._report_untaken(room)
         except asyncio.CancelledError:
             if self._stop_message and room is not None:
                 await asyncio.shield(asyncio.ensure_future(self._post_stop_message(room)))
@@ -207,7 +213,7 @@ class PersonaWorker:
 
     async def _abandon_all(self, room: Room | None) -> None:
         """Drop all queued work, because the persona or the room is gone."""
-        self._messages = {}
+        self._messages, self._untaken = [], 0
         while self._decided:
             call = self._decided.pop(0)
             await abandon_call(self._context, call, room, "The persona is no longer in this room.")
@@ -217,18 +223,24 @@ class PersonaWorker:
             if self._decided:
                 await self._continue_turn(persona, room, self._decided.pop(0))
             elif self._messages:
-                asker = next(iter(self._messages))
-                await self._run_turn(PersonaTurn(self._context, persona, room, asker), self._messages.pop(asker))
+                asker, message = self._messages.pop(0)
+                await self._run_turn(PersonaTurn(self._context, persona, room, asker), message)
         except DoorwardError as error:
             log.warning("a turn of %s in %s could not be finished: %s", self._persona, self._room, error)
         except Exception:
             log.exception("a turn of %s in %s failed", self._persona, self._room)
             await report_failure(self._context, room, persona.id)
 
+    async def _report_untaken(self, room: Room) -> None:
+        """Tell the room how many messages were not queued."""
+        count, self._untaken = self._untaken, 0
+        text = f"I did not take {count} more messages, because {_MAX_QUEUED} were waiting. Please send them again."
+        await self._context.services.messages.post(room, self._persona, "ai", text)
+
     async def _run_turn(self, turn: PersonaTurn, message: Message, result: ChatTurn | None = None) -> None:
         self._turn = turn
         try:
-            await turn.answer(message, result)
+            await turn.answer(message, result, frozenset(one.id for _, one in self._messages))
         except asyncio.CancelledError:  # the code that stops the turn closes its pending calls
             turn.pending.clear()
             self._unfinished = turn.unfinished

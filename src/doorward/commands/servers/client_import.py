@@ -96,6 +96,7 @@ class ImportResult(TypedDict):
     humans_only=True,
     server_wide=True,
     secret=("sources",),
+    widens_access=True,
 )
 async def import_(
     ctx: Context,

@@ -34,6 +34,7 @@ class LoginResult(TypedDict):
     related=["mcp/logout", "mcp/servers"],
     humans_only=True,
     server_wide=True,
+    widens_access=True,
 )
 async def log_in(ctx: Context, server: ServerId) -> LoginResult:
     """Log in to an upstream MCP server: show the page to open in a browser, and wait for the login.

@@ -151,6 +151,7 @@ class ServerChanged(TypedDict):
     humans_only=True,
     server_wide=True,
     secret=("env", "headers", "auth"),
+    widens_access=True,
 )
 async def add(
     ctx: Context,
@@ -202,6 +203,7 @@ async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
     examples=[Example("remove the notes server", {"id": "notes"})],
     humans_only=True,
     server_wide=True,
+    widens_access=True,
 )
 async def remove(ctx: Context, id: Id) -> ServerChanged:
     """Remove an upstream MCP server. It is stopped, and its tools are no longer available."""
@@ -221,6 +223,7 @@ async def remove(ctx: Context, id: Id) -> ServerChanged:
     examples=[Example("enable the notes server", {"id": "notes"})],
     humans_only=True,
     server_wide=True,
+    widens_access=True,
 )
 async def enable(ctx: Context, id: Id) -> ServerChanged:
     """Enable an upstream MCP server."""

@@ -175,6 +175,7 @@ class ToolApproval(TypedDict):
     related=["mcp/tools", "mcp/servers"],
     humans_only=True,
     server_wide=True,
+    widens_access=True,
 )
 async def approve(ctx: Context, server: ServerId, tool: ToolName = "", mark: Mark = "") -> ToolApproval:
     """Approve tool definitions that changed since they were approved, or that a known server added.

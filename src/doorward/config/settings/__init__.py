@@ -75,7 +75,7 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     anonymous_per_minute: Count = 120
     """Maximum requests per minute from one address without valid credentials; further ones are refused as too fast."""
     loop_repeats: Annotated[int, Meta(ge=2, le=1_000_000_000)] = 3
-    """The number of identical calls within `loop_seconds` at which a call is refused as a loop."""
+    """The number of identical calls within `loop_seconds` at which a call is refused as a loop, if nothing changed."""
     loop_seconds: Seconds = 60.0
     """How long the identical calls of one caller are counted."""
     result_characters: Count = 30_000

@@ -296,6 +296,16 @@ class Execution:
             around = around.parent
         return around is self
 
+    @property
+    def digests(self) -> set[str]:
+        """The digests of its call and of the calls around it, up to the keeper's request."""
+        found = {self.call.digest}
+        around = self.parent
+        while around is not None and not around.call.command.facts.runs_agent:
+            found.add(around.call.digest)
+            around = around.parent
+        return found
+
     async def wait_closed(self) -> None:
         """Wait until it has ended and its record is stored."""
         if self._closed:

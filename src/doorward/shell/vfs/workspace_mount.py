@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -93,6 +94,7 @@ class WorkspaceMount(Mount):
     ) -> VirtualChange:
         if append:
             content, encoding, digest = await self._append_content(parts, content, encoding, line=append == "line")
+        content, encoding = _prefer_text(content, encoding)
         how: dict[str, Any] = {"content": content, "encoding": encoding}
         how["createParents"] = parents or (self.may_be_missing and len(parts) == 1)
         if digest is not None:
@@ -140,3 +142,11 @@ class WorkspaceMount(Mount):
         found = {**folder_item(path), "kind": file_kind(facts["type"]), "modified": facts["modified"]}
         found |= {key: facts[key] for key in ("size", "note") if key in facts}
         return cast("VirtualFile", found)
+
+
+def _prefer_text(content: str, encoding: str) -> tuple[str, str]:
+    """Content as text where it is text: people may have to read the inner call before they approve it."""
+    if encoding == "base64":
+        with contextlib.suppress(ValueError):  # no base64, which file/write reports, or no text
+            return base64.b64decode(content, validate=True).decode(), "utf-8"
+    return content, encoding

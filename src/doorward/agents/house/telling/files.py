@@ -134,6 +134,8 @@ def content(asked: Asked, got: Got) -> str:
     first, last = one.get("firstLine"), one.get("lastLine")
     if one.get("encoding") == "base64":
         return f"{path} holds {_bytes(one.get('size'))} that are no text."
+    if asked.count and asked.noun[0] == "line" and isinstance(lines, int):
+        return f"{path} has {number(lines)} line{'' if lines == 1 else 's'}."
     whole = one.get("size")
     if isinstance(first, int) and isinstance(last, int) and isinstance(lines, int) and last - first + 1 < lines:
         return f"Lines {number(first)} to {number(last)} of the {number(lines)} lines of {path}:\n{quoted(text)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from doorward.agents.house.telling.nouns import goes_on, in_all, items_of, when_
 from doorward.agents.house.telling.quoting import name, one_line
 
 _MOST = 20
+_HOUR = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<hour>\d\d):", re.ASCII)
+_BAR = 20
+"""The length of the longest bar of a chart."""
 _SERIOUS = ("error", "critical", "fatal")
 
 
@@ -294,4 +298,21 @@ def timeline(asked: Asked, got: Got) -> str:
         return f"There were no calls{when_and_how(asked)}."
     parts = [f"{number(count)} {name(outcome)}" for outcome, count in sums.items()]
     more = " More happened than was shown." if goes_on(got.value) else ""
-    return f"There were {number(sum(sums.values()))} calls{when_and_how(asked)}: {in_a_row(parts)}.{more}"
+    head = f"There were {number(sum(sums.values()))} calls{when_and_how(asked)}: {in_a_row(parts)}.{more}"
+    return f"{head}\n{_chart(items)}" if asked.thing == "timeline" else head
+
+
+def _chart(items: Sequence[Mapping[str, Any]]) -> str:
+    """A bar of calls for each hour or, over more than two days, for each day."""
+    times = [(found, one) for one in items if (found := _HOUR.match(str(one.get("at") or ""))) is not None]
+    days = {found["day"] for found, _ in times}
+    bars: dict[str, float | int] = {}
+    for found, one in times:
+        counts = one.get("counts")
+        label = found["day"] if len(days) > 2 else f"{found['day']} {found['hour']}:00"
+        label = label.removeprefix(f"{found['day']} ") if len(days) == 1 else label
+        calls = sum(_number(count) for count in counts.values()) if isinstance(counts, dict) else 0
+        bars[label] = bars.get(label, 0) + calls
+    most = max(bars.values(), default=0)
+    lines = [f"- {label} {'█' * max(1, round(_BAR * n / most))} {number(n)}" for label, n in bars.items() if n]
+    return "\n".join([f"By {'day' if len(days) > 2 else 'hour'} (UTC):", *lines])

@@ -53,6 +53,7 @@ export default function ExecutionPage({ id }) {
       <a href=${`/console/commands/${encode(facts.command)}`}>About this command</a></p>
     <${Progress} facts=${facts} />
     <${ErrorBox} problem=${problem} />
+    ${running && html`<${Parameters} params=${/** @type {any} */ (facts).params} />`}
     <section aria-labelledby="output-title">
       <h2 id="output-title">Output</h2>
       <${Output} written=${written} running=${running} />
@@ -61,6 +62,19 @@ export default function ExecutionPage({ id }) {
     ${!running && html`<${Undo} id=${id} command=${facts.command} state=${facts.state} /><${Records} id=${id} />`}
     ${cancelling && html`<${CancelDialog} execution=${{ ...facts, execution: id }} onClose=${() => setCancelling(false)} />`}
   </${Page}>`;
+}
+
+/** The parameters of a running execution, with secrets redacted. Texts such as scripts are shown as they are. */
+function Parameters(/** @type {{params?: Record<string, any>}} */ { params }) {
+  const given = Object.entries(params ?? {});
+  if (!given.length) return null;
+  return html`<section aria-labelledby="parameters-title">
+    <h2 id="parameters-title">Parameters</h2>
+    ${given.map(
+      ([name, value]) => html`<div key=${name}><p class="label">${name}</p>
+        ${typeof value === "string" ? html`<${Code} label=${name}>${value}</${Code}>` : html`<${Code} value=${value} label=${name} />`}</div>`,
+    )}
+  </section>`;
 }
 
 /** The rest of a long result, page by page. @param {{id: string, from: number}} props */

@@ -38,7 +38,11 @@ function PersonaList() {
 const Remarks = ({ all }) =>
   html`<div role="status">${(all ?? []).map((one) => html`<p class="note" key=${one}><${SafeText} text=${one} /></p>`)}</div>`;
 
-function PersonaCard(/** @type {{persona: Persona}} */ { persona }) {
+/** Whether it is in force with a model that can answer. The remarks give the reason if it cannot. */
+const PersonaState = (/** @type {{state?: string}} */ { state = "in force" }) =>
+  state === "in force" ? html`<${Badge} tone="good">in force</${Badge}>` : html`<${Badge} tone="warn" title=${state}>${state.split(":")[0]}</${Badge}>`;
+
+function PersonaCard(/** @type {{persona: Persona & {state?: string}}} */ { persona }) {
   const awaited = persona.awaited ?? [];
   return html`<article class="card persona">
     <header><${Avatar} id=${persona.id} kind="ai" />
@@ -49,6 +53,7 @@ function PersonaCard(/** @type {{persona: Persona}} */ { persona }) {
     <p>${persona.rooms.length
         ? html`In ${persona.rooms.map((room, index) => html`${index ? ", " : ""}<a href=${`/console/rooms/${encode(room)}`}><${SafeText} text=${room} /></a>`)}`
         : html`<span class="quiet">In none of your rooms.</span>`}
+      <${PersonaState} state=${persona.state} />
       ${awaited.length > 0 && html` <${Badge} tone="warn" title="It joins a room when the room is created.">room does not exist: ${awaited.join(", ")}</${Badge}>`}
       ${persona.energy && html` <${Badge} tone="info">energy ${Math.round(persona.energy.level ?? 0)}, ${persona.energy.status ?? ""}</${Badge}>`}</p>
   </article>`;
