@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from doorward.core.errors import Unusable
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.store import kv
 from doorward.store.ledger import checkpoints, record
 from doorward.store.ledger import queries as sql
@@ -147,5 +148,5 @@ def read_segment(file: Path) -> Iterator[tuple[Any, ...]]:
                 if tuple(value) != record.COLUMNS:
                     raise msgspec.ValidationError("a line does not have the fields of a record")
                 yield tuple(value.values())
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, *DECODE_ERRORS) as error:
         raise Unusable(f"The segment {file} cannot be read: {error}.", hint="See: doorward audit verify") from error
