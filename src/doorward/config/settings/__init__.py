@@ -63,6 +63,12 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum size of the head of a request, in bytes."""
     largest_body: Annotated[int, Meta(ge=1_024, le=1_000_000_000)] = 33_554_432
     """Maximum size of the body of a request, in bytes; some doors allow less."""
+    inflight_bytes: Annotated[int, Meta(ge=4_194_304, le=100_000_000_000)] = 134_217_728
+    """Maximum bytes of unanswered requests in memory, over all clients of all doors; further ones are refused."""
+    inflight_bytes_each: Annotated[int, Meta(ge=1_048_576, le=100_000_000_000)] = 50_331_648
+    """The same for the requests of one caller."""
+    inflight_bytes_strangers: Annotated[int, Meta(ge=1_048_576, le=100_000_000_000)] = 8_388_608
+    """The same for all senders without valid credentials; the oldest of these requests give way to new ones."""
 
 
 class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

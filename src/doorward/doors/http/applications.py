@@ -35,8 +35,9 @@ class HttpApplications:
         self._services = services
         self.settings = services.settings.server
         self.executions = services.executions
+        self.budget = services.intake
         self.mcp = McpDoor(gate, services)
-        self._metrics = Metrics(services.count_running, lambda: services.store.head.seq)
+        self._metrics = Metrics(services.count_running, lambda: services.store.head.seq, services.intake)
         services.events.subscribe(self._metrics.observe, CommandExecuted)
         shared = [Route("/health", self._serve_health), Route("/metrics", self._serve_metrics)]
         self.router = Starlette(

@@ -7,27 +7,15 @@ A connection has no timer of its own: the server checks all connections once a s
 from __future__ import annotations
 
 import asyncio
-import urllib.parse
-from typing import TYPE_CHECKING
 
 import httptools
-from uvicorn._types import ASGI3Application, ASGIVersions, HTTPScope
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn._types import ASGI3Application
 
+from doorward.core.errors import Overloaded
 from doorward.doors.http import headers
-from doorward.doors.http.problems import (
-    MEDIA_TYPE,
-    NOT_HTTP,
-    TOO_LARGE,
-    TOO_MANY_CONNECTIONS,
-    TOO_SLOW,
-    UNSUPPORTED_CODING,
-    ProblemType,
-)
+from doorward.doors.http.problems import NOT_HTTP, TOO_MANY_CONNECTIONS, TOO_SLOW, ProblemType, problem_type
 from doorward.doors.http.request_cycle import HoldableFlow, RequestCycle
-
-if TYPE_CHECKING:
-    from doorward.doors.http.server import ServerConnections
+from doorward.doors.http.request_parser import RequestParser
 
 _MAX_PIPELINED = 32
 """Pipelined requests that may wait behind the current one; at this number reading pauses."""
@@ -36,24 +24,13 @@ _SLICE_BYTES = 8_192
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 64 * 1024 * 1024
 """Bytes discarded after a refusal. Closing at once could reset the connection before the client reads the answer."""
-_ASGI: ASGIVersions = {"version": "3.0", "spec_version": "2.3"}
-_CHECKED_HEADERS = frozenset({b"expect", b"content-length", b"transfer-encoding"})
 
 
-class ServerConnection(HttpToolsProtocol):
+class ServerConnection(RequestParser):
     """A connection that is refused, timed out or closed when it exceeds a limit."""
 
-    server_state: ServerConnections
     flow: HoldableFlow
 
-    _wait_started = 0.0
-    """When the current wait began."""
-    _in_head = True
-    _head_bytes = 0
-    _in_body = False
-    _body_bytes = 0
-    _chunked = False
-    _refusal: headers.HeadFault | None = None
     _discarding = False
     """Whether further input is discarded."""
     _discarded_bytes = 0
@@ -64,8 +41,6 @@ class ServerConnection(HttpToolsProtocol):
     _unsent_since = 0.0
     _head_cache: headers.HeadCache | None = None
     """Cache of earlier request heads; None until the first. The next request often begins with the same bytes."""
-    _running: RequestResponseCycle | None = None
-    """The request being answered. `cycle` is the newest request received."""
 
     # Transport callbacks.
 
@@ -84,15 +59,11 @@ class ServerConnection(HttpToolsProtocol):
         self.flow = HoldableFlow(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        unanswered = [self._running, *(cycle for cycle, _ in self.pipeline)]
-        self.pipeline.clear()
+        self._disconnect_requests()
         super().connection_lost(exc)
-        for cycle in unanswered:
-            if cycle is not None and not cycle.response_complete:
-                cycle.disconnected = True
-                cycle.message_event.set()
-        self._running = None
         self._discarding = True
+        self._deferred = b""
+        self._head_cache = None
 
     def data_received(self, data: bytes) -> None:
         if self._discarding:
@@ -152,114 +123,28 @@ class ServerConnection(HttpToolsProtocol):
         self.cycle = cycle = RequestCycle(self, scope, True)
         cycle.complete_body = data[again.head :]
         cycle.more_body = False
-        self._start_or_queue(cycle, before)
-
-    # Parser callbacks.
-
-    def on_message_begin(self) -> None:
-        if self._refusal is not None:
-            return
-        if not self._in_head:
-            self._in_head = True
-            self._head_bytes = 0
-            if self._running is None:
-                self._wait_started = self.loop.time()
-        self._chunked = False
-        self.url = b""
-        self.expect_100_continue = False
-        self.headers = headers.HeaderFields()
-
-    def on_url(self, url: bytes) -> None:
-        if self._refusal is None:
-            self.url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._in_head or self._refusal is not None:
-            return  # a trailer field; it must not pass for a checked header field
-        name = name.lower()
-        if name in _CHECKED_HEADERS:
-            self._check_header(name, value)
-        self.headers.append((name, value))
-
-    def _check_header(self, name: bytes, value: bytes) -> None:
-        if name == b"expect":
-            self.expect_100_continue = value.lower() == b"100-continue"
-        elif name == b"transfer-encoding":
-            if self._chunked or value.lower() != b"chunked":
-                self._refusal = UNSUPPORTED_CODING, "Transfer-Encoding must be `chunked`, given once."
-            self._chunked = True
-        elif int(value) > self.server_state.limits.largest_body:
-            self._refusal = self._body_too_large()
-
-    def on_headers_complete(self) -> None:
-        version = self.parser.get_http_version()
-        if self._refusal is None:
-            most = self.server_state.limits.largest_head
-            self._refusal = headers.find_fault(self.url, self.headers, version, self._chunked, most)
-        if self._refusal is not None:
-            return
-        self._in_head = False
         self._in_body = True
-        self._head_bytes = self._body_bytes = 0
-        if self._running is None:
-            self._wait_started = self.loop.time()
-        before = self.cycle
-        stays = version != "1.0" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
-        self.cycle = cycle = RequestCycle(self, self._build_scope(version), stays)
-        cycle.waiting_for_100_continue = self.expect_100_continue
+        self._count_bytes(len(cycle.complete_body))
+        if self._refusal is not None:
+            self._refuse(*self._refusal)
+            return
+        self._in_body = False
         self._start_or_queue(cycle, before)
 
-    def _start_or_queue(self, cycle: RequestCycle, before: RequestResponseCycle | None) -> None:
+    # Responses.
+
+    def _start_or_queue(self, cycle: RequestCycle, before: RequestCycle | None) -> None:
         if before is None or before.response_complete:
             self._start_asgi_task(cycle, self.app)
         else:
             self.pipeline.appendleft((cycle, self.app))
 
-    def _build_scope(self, version: str) -> HTTPScope:
-        target = httptools.parse_url(self.url)
-        path = target.path.decode("ascii")
-        return {
-            "type": "http",
-            "asgi": _ASGI,
-            "http_version": version,
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme or "http",
-            "method": self.parser.get_method().decode("ascii"),
-            "root_path": "",
-            "path": urllib.parse.unquote(path) if "%" in path else path,
-            "raw_path": target.path,
-            "query_string": target.query or b"",
-            "headers": self.headers,
-            "state": {},
-        }
-
-    def on_body(self, body: bytes) -> None:
-        if self._refusal is not None:
-            return
-        self._body_bytes += len(body)
-        if self._body_bytes > self.server_state.limits.largest_body:
-            self._refusal = self._body_too_large()
-            return
-        super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        if self._refusal is not None:
-            return
-        self._in_body = False
-        super().on_message_complete()
-
-    def _body_too_large(self) -> headers.HeadFault:
-        return TOO_LARGE, f"A request body may have at most {self.server_state.limits.largest_body} bytes."
-
-    # Responses.
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def _start_asgi_task(self, cycle: RequestCycle, app: ASGI3Application) -> None:  # type: ignore[override]
         self._running = cycle
         task = self.loop.create_task(self._run_app(cycle, app))
         self.tasks.add(task)
 
-    async def _run_app(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    async def _run_app(self, cycle: RequestCycle, app: ASGI3Application) -> None:
         """Run the application. This is cheaper than a callback at the end of the task."""
         try:
             await cycle.run_asgi(app)
@@ -268,7 +153,9 @@ class ServerConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        self._running = None
+        if self._running is not None:
+            self._running.account.release()
+            self._running = None
         if self._lingering or self.transport.is_closing():
             return
         self._wait_started = self.loop.time()
@@ -339,6 +226,7 @@ class ServerConnection(HttpToolsProtocol):
         refused = self.cycle if self._in_body else None
         if refused is not None and self.pipeline and self.pipeline[0][0] is refused:
             self.pipeline.popleft()
+            self.cycle.drop()
             self.cycle = self.pipeline[0][0] if self.pipeline else self._running or refused
         elif refused is None or refused is not self._running:
             refused = None
@@ -360,8 +248,7 @@ class ServerConnection(HttpToolsProtocol):
     def _disconnect_requests(self) -> None:
         for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
             if cycle is not None:
-                cycle.disconnected = True
-                cycle.message_event.set()
+                cycle.drop()
         self.pipeline.clear()
         self._running = None
         if self.flow is not None:
@@ -369,18 +256,18 @@ class ServerConnection(HttpToolsProtocol):
 
     def _send_problem(self, problem: ProblemType, detail: str) -> None:
         self.server_state.closed_reasons[problem.code] += 1
-        body = problem.body(detail)
-        fields = [
-            *self.server_state.default_headers,
-            (b"content-type", MEDIA_TYPE.encode()),
-            (b"content-length", str(len(body)).encode()),
-            (b"cache-control", b"no-store"),
-            (b"connection", b"close"),
-        ]
-        if problem.status == 503:
-            fields.append((b"retry-after", b"5"))
-        head = b"".join(b"%s: %s\r\n" % field for field in fields)
-        self.transport.write(STATUS_LINE[problem.status] + head + b"\r\n" + body)
+        self.transport.write(problem.encode_response(self.server_state.default_headers, detail))
+
+    def give_way(self, error: Overloaded) -> None:
+        """Drop the unauthenticated request, because its bytes are needed for others."""
+        self.loop.call_soon(self._give_way, error)
+
+    def _give_way(self, error: Overloaded) -> None:
+        if not self._discarding and not self.transport.is_closing():
+            self._refuse(problem_type(error.code), error.message)
+
+    def keep_place(self) -> None:
+        """Called once a request's sender is authenticated."""
 
     def _linger(self) -> None:
         """Close our side, and discard further input until the client notices."""

@@ -10,16 +10,18 @@ import resource
 import signal
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
 from doorward.config.settings import ServerSettings
+from doorward.core.byte_budget import ByteBudget
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.http.connection import ServerConnection
 from doorward.gate.executions.registry import ExecutionRegistry
+from doorward.rooms.people import OWNER
 
 _GC_THRESHOLDS = 50_000, 20, 100
 """With Python's defaults a collection starts every few calls and takes about a tenth of their time."""
@@ -70,10 +72,14 @@ log = logging.getLogger(__name__)
 class ServerConnections(ServerState):
     """All connections of one socket. `most` is below the setting when the process may open too few files."""
 
-    def __init__(self, limits: ServerSettings, most: int) -> None:
+    def __init__(self, limits: ServerSettings, most: int, budget: ByteBudget, owner: Hashable | None = None) -> None:
+        """`owner` is the caller of every request, on a socket that only one account can open."""
         super().__init__()
         self.limits = limits
         self.max_connections = most
+        self.budget = budget
+        self.owner = owner
+        self.largest_body = min(limits.largest_body, budget.total - budget.total // 8, budget.each)
         self.closed_reasons: Counter[str] = Counter()
         """Why connections were closed since the last check, counted by reason."""
 
@@ -161,7 +167,9 @@ async def serve(
     doors: list[tuple[ASGIApp, socket.socket]] = [(server.private, private)]
     if public is not None:
         doors.insert(0, (server.public, public))
-    held = [ServerConnections(limits, limits.connections if most is None else most) for _ in doors]
+    most = limits.connections if most is None else most
+    owners = [None if app is server.public else OWNER for app, _ in doors]
+    held = [ServerConnections(limits, most, server.budget, owner) for owner in owners]
     listeners = [_create_listener(app, some) for (app, _), some in zip(doors, held, strict=True)]
     async with asyncio.TaskGroup() as tasks:
         for listener, (_, sock) in zip(listeners, doors, strict=True):

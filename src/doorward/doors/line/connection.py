@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 from doorward.config.settings import Settings
+from doorward.core.byte_budget import ByteBudget
 from doorward.core.errors import DEFECT, BadParams, Broken, DoorwardError, Overloaded, TimedOut, Withdrawn
 from doorward.doors.line import frames
 from doorward.doors.line.client import PeerIdentity
@@ -40,6 +41,7 @@ class LineConnection(asyncio.Protocol):
         settings: Settings,
         openness: TokenlessAccess,
         partings: GracefulCloser,
+        budget: ByteBudget,
         join: Callable[[LineConnection], bool],
         leave: Callable[[LineConnection], None],
     ) -> None:
@@ -58,6 +60,9 @@ class LineConnection(asyncio.Protocol):
         self._running: set[PendingCall] = set()
         self._lines = LineBuffer(self._line.request_bytes)
         self._arrived: deque[bytes | OversizedLine] = deque()
+        self._arrived_bytes = 0
+        self.account = budget.open_account(self._close)
+        """The received bytes that are not handled yet."""
         self._behind = False
         """Whether received lines wait because earlier answers must be sent first."""
         self._out: list[bytes] = []
@@ -94,7 +99,9 @@ class LineConnection(asyncio.Protocol):
         self._last_request = self._loop.time()
         if not self._first_bytes_checked and not self._check_first_bytes(data):
             return
-        self._arrived.extend(self._lines.feed(data))
+        for line in self._lines.feed(data):
+            self._arrived.append(line)
+            self._arrived_bytes += len(line)
         if not self._lines.is_incomplete:
             self._half_since = 0.0
         elif not self._half_since or b"\n" in data:
@@ -104,7 +111,13 @@ class LineConnection(asyncio.Protocol):
     def _handle_arrived(self) -> None:
         """Handle received lines, but no faster than answers are sent: a short request can have a very long answer."""
         while self._arrived and not self._stalled and self._out_bytes < _HIGH_WATER:
-            self._handle_line(self._arrived.popleft())
+            line = self._arrived.popleft()
+            self._arrived_bytes -= len(line)
+            self._handle_line(line)
+        try:
+            self.account.hold(self._arrived_bytes + self._lines.size)
+        except DoorwardError as fault:
+            self._close(fault)
         if self._arrived and not self._behind:
             self._behind = True
             self._transport.pause_reading()
@@ -162,8 +175,11 @@ class LineConnection(asyncio.Protocol):
     def _dispatch(self, asked: LineRequest) -> None:
         if asked.method == "initialize":
             self._initialize(asked)
-            return
         client = self._methods.identify(self._peer, asked)
+        if not self._peer.refused:
+            self.account.authenticate(client.session)
+        if asked.method == "initialize":
+            return
         if asked.method == "list_tools":
             self._send(self._methods.list_tools(client, asked))
         elif asked.method == "call_tool":
@@ -252,7 +268,9 @@ class LineConnection(asyncio.Protocol):
         """Stay open after the end of input: a client that sends a line and closes its side still wants the answer."""
         if self._closing:
             return False
-        self._arrived.append(self._lines.take_rest())
+        rest = self._lines.take_rest()
+        self._arrived.append(rest)
+        self._arrived_bytes += len(rest)
         self._half_since = 0.0
         self._ended = True
         self._handle_arrived()
@@ -347,7 +365,7 @@ class LineConnection(asyncio.Protocol):
             return
         self._flush()
         self._closing = True
-        self._arrived.clear()
+        self._drop_input()
         self._cancel_calls()
         self._leave(self)
         self._closer.close(self._transport, may_send=not self._ended)
@@ -360,10 +378,15 @@ class LineConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._closing = True
-        self._arrived.clear()
+        self._drop_input()
         self._cancel_calls()
         self._leave(self)
         self._closer.forget(self._transport)
+
+    def _drop_input(self) -> None:
+        self._arrived.clear()
+        self._lines.take_rest()
+        self.account.release()
 
     def _cancel_calls(self) -> None:
         for pending in (*self._waiting, *(one for one in self._running if not one.began)):

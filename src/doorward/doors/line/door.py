@@ -33,6 +33,7 @@ class LineDoor:
     def __init__(self, gate: Gate, services: Services, audit: AuditLog | None = None) -> None:
         self._settings = services.settings
         self._access = TokenlessAccess(services)
+        self._intake = services.intake
         self._access.log_change()
         self._unsubscribe = services.events.subscribe(self._access.log_change, ServersLoaded)
         self._methods = LineMethods(gate, services, audit)
@@ -42,7 +43,9 @@ class LineDoor:
         self._tick_seconds = _tick_interval(services.settings.line)
 
     def create_connection(self) -> LineConnection:
-        return LineConnection(self._methods, self._settings, self._access, self._closer, self._admit, self._leave)
+        return LineConnection(
+            self._methods, self._settings, self._access, self._closer, self._intake, self._admit, self._leave
+        )
 
     async def close(self) -> None:
         self._unsubscribe()

@@ -17,6 +17,9 @@ class OversizedLine(msgspec.Struct, frozen=True):
 
     beginning: bytes
 
+    def __len__(self) -> int:
+        return len(self.beginning)
+
 
 class LineBuffer:
     __slots__ = ("_most", "_rest", "_skipping")
@@ -42,6 +45,11 @@ class LineBuffer:
                 beginning = self._rest[: self._most]
                 self._skipping, self._rest = True, b""
                 yield OversizedLine(beginning)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the incomplete line."""
+        return len(self._rest)
 
     @property
     def is_incomplete(self) -> bool:
