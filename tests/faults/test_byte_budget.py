@@ -100,7 +100,7 @@ def test_the_oldest_stranger_gives_way_and_callers_do_not() -> None:
 
 
 async def test_unfinished_lines_of_the_line_door_count_and_are_dropped(opened: Callable[..., Any]) -> None:
-    line = LineSettings(port=0, request_bytes=300_000)
+    line = LineSettings(port=0, open=False, request_bytes=300_000)
     async with opened(changes=Settings(server=LIMITS, line=line)) as driver:
         budget: ByteBudget = driver.house.services.intake
         async with open_line_door(driver.house.gate, driver.house.services) as (host, port):
@@ -111,5 +111,5 @@ async def test_unfinished_lines_of_the_line_door_count_and_are_dropped(opened: C
             assert b'"overloaded"' in told
             await until(lambda: 250_000 < budget.held <= budget.strangers)
             for _, writer in wires:
-                writer.close()
+                writer.transport.abort()
             await until(lambda: budget.held == 0)

@@ -50,7 +50,7 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed_origins: tuple[str, ...] = ()
     """Origins of other web pages that may send requests, such as `https://console.example`."""
     connections: Annotated[int, Meta(ge=1, le=100_000)] = 4_096
-    """Maximum open connections on each of the two sockets; further ones get an error and are closed."""
+    """Maximum open connections on each of the two sockets; those without valid credentials give way to further ones."""
     head_seconds: Seconds = 10.0
     """Time limit for receiving the head of a request, from the connection or from its first byte."""
     body_seconds: Seconds = 30.0
@@ -222,7 +222,7 @@ class LineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     room: str = "general"
     """The room of line clients; only a client with a token may name another."""
     clients: Annotated[int, Meta(ge=1, le=10_000)] = 10
-    """Maximum connections; a further one replaces the connection that was idle longest, or is refused."""
+    """Maximum connections; a further one replaces one without valid credentials or the longest idle one, or is refused."""
     idle_seconds: Seconds = 60.0
     """How long a connection without a running call may be idle."""
     give_way_seconds: Seconds = 5.0

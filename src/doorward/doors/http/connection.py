@@ -24,6 +24,10 @@ _SLICE_BYTES = 8_192
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 64 * 1024 * 1024
 """Bytes discarded after a refusal. Closing at once could reset the connection before the client reads the answer."""
+_GAVE_WAY = (
+    "All connections are in use, and this one has sent no valid credentials, so it gives way to another client. "
+    "Try again in a few seconds."
+)
 
 
 class ServerConnection(RequestParser):
@@ -46,7 +50,7 @@ class ServerConnection(RequestParser):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._wait_started = self.loop.time()
-        if len(self.connections) >= self.server_state.max_connections:
+        if not self.server_state.admit(self):
             self.transport = transport
             self._discarding = True
             self._send_problem(
@@ -60,6 +64,7 @@ class ServerConnection(RequestParser):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disconnect_requests()
+        self.keep_place()
         super().connection_lost(exc)
         self._discarding = True
         self._deferred = b""
@@ -266,8 +271,25 @@ class ServerConnection(RequestParser):
         if not self._discarding and not self.transport.is_closing():
             self._refuse(problem_type(error.code), error.message)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request has begun to arrive or is being answered."""
+        return self._running is None and not self._in_body and not (self._in_head and self._head_bytes)
+
     def keep_place(self) -> None:
-        """Called once a request's sender is authenticated."""
+        """Keep the place in a full server, once a request's sender is authenticated."""
+        self.server_state.strangers.pop(self, None)
+
+    def evict(self) -> None:
+        """Close this connection at once, because another client needs its place."""
+        self.keep_place()
+        self.connections.discard(self)
+        self._discarding = True
+        if self.is_idle or self.is_streaming:
+            self.server_state.closed_reasons[TOO_MANY_CONNECTIONS.code] += 1
+        else:
+            self._send_problem(TOO_MANY_CONNECTIONS, _GAVE_WAY)
+        self.disconnect()
 
     def _linger(self) -> None:
         """Close our side, and discard further input until the client notices."""

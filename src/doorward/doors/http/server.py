@@ -40,6 +40,8 @@ def tune_garbage_collection() -> None:
 
 SOCKETS = 2
 """The public address and the owner's socket."""
+RESERVED_SHARE = 8
+"""One in this many places of a door is reserved for authenticated clients."""
 _RESERVED_FILES = 1_024
 """Files reserved for everything else: the database, helper processes, logs, other doors."""
 
@@ -80,8 +82,22 @@ class ServerConnections(ServerState):
         self.budget = budget
         self.owner = owner
         self.largest_body = min(limits.largest_body, budget.total - budget.total // 8, budget.each)
+        self.strangers: dict[ServerConnection, None] = {}
+        """Connections without an authenticated request so far, oldest first."""
         self.closed_reasons: Counter[str] = Counter()
         """Why connections were closed since the last check, counted by reason."""
+
+    def admit(self, connection: ServerConnection) -> bool:
+        """Whether a new connection gets a place. Strangers give way to it, idle ones first, oldest first."""
+        is_full = len(self.connections) >= self.max_connections
+        most_strangers = self.max_connections - self.max_connections // RESERVED_SHARE
+        if self.strangers and (is_full or len(self.strangers) >= most_strangers):
+            next((one for one in self.strangers if one.is_idle), next(iter(self.strangers))).evict()
+        elif is_full:
+            return False
+        if self.owner is None:
+            self.strangers[connection] = None
+        return True
 
     def sweep(self, now: float) -> None:
         """Close connections that exceed a time limit. Many closed at once make one log line."""

@@ -77,6 +77,11 @@ class PeerIdentity:
         else:
             self._refusal_reason = ""
 
+    @property
+    def own_session(self) -> str:
+        """The session of a program of this account; empty when the other end needs a token."""
+        return "" if self._refusal_reason else self._local.session
+
     def remember(self, client: LineClient) -> None:
         """Use the token and room of initialize for every later request of the connection."""
         self._token = client.credential.token

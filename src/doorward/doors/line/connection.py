@@ -90,6 +90,8 @@ class LineConnection(asyncio.Protocol):
     async def _identify_peer(self, theirs: tuple[str, int], ours: tuple[str, int]) -> None:
         """Identify the other end before anything is read. A thread does it, because the kernel's table may be long."""
         await asyncio.to_thread(self._peer.check_account, theirs, ours)
+        if self._peer.own_session:
+            self.account.authenticate(self._peer.own_session)
         self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
@@ -132,15 +134,9 @@ class LineConnection(asyncio.Protocol):
         if not start:
             return True
         self._first_bytes_checked = True
-        if start.startswith(b"{"):
-            return True
-        if start[:2] == b"\x16\x03" and not self._tls:
-            what = "The client uses TLS, but this door has no certificate"
-        else:
-            what = "The first line is not a request"
-        shape = '{"id":"1","method":"list_tools","params":{}}'
-        self._close(BadParams(f"{what}. Send one line of JSON such as {shape}."))
-        return False
+        if not start.startswith(b"{"):
+            self._close(frames.other_protocol(start, tls=self._tls))
+        return not self._closing
 
     def _handle_line(self, line: bytes | OversizedLine) -> None:
         if self._closing or (isinstance(line, bytes) and not line.strip()):
@@ -304,11 +300,16 @@ class LineConnection(asyncio.Protocol):
         """Seconds without a request; 0 while a call runs."""
         return 0.0 if self._tasks else now - self._last_request
 
-    def close_idle(self, now: float) -> None:
-        """Close this idle connection, because another client needs its place."""
-        seconds = self.idle_seconds(now)
-        message = f"No request for {seconds:.1f} s, and another client needs the place. The connection is closed."
+    def give_way(self, now: float) -> None:
+        """Close this connection, because another client needs its place."""
+        why = "No valid credentials" if self.is_stranger else f"No request for {self.idle_seconds(now):.1f} s"
+        message = f"{why}, and another client needs the place. The connection is closed."
         self._close(Overloaded(message, hint="Connect again for the next request."))
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether no request has been authenticated yet."""
+        return self.account.caller is None
 
     def _check_reader(self, now: float) -> None:
         """Wait for a client that reads slowly, and close one that does not read at all."""

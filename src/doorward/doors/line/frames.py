@@ -110,6 +110,14 @@ def parse_request(line: bytes) -> LineRequest:
         raise
 
 
+def other_protocol(start: bytes, *, tls: bool) -> BadParams:
+    """The error for a connection whose first bytes are not the start of a request."""
+    what = "The first line is not a request"
+    if start[:2] == b"\x16\x03" and not tls:
+        what = "The client uses TLS, but this door has no certificate"
+    return BadParams(f'{what}. Send one line of JSON such as {{"id":"1","method":"list_tools","params":{{}}}}.')
+
+
 def may_contain_token(line: bytes) -> bool:
     """Whether a line that cannot be parsed may contain a token."""
     return b'"token"' in line
