@@ -17,10 +17,12 @@ from doorward.doors.http.problems import NOT_HTTP, TOO_MANY_CONNECTIONS, TOO_SLO
 from doorward.doors.http.request_cycle import HoldableFlow, RequestCycle
 from doorward.doors.http.request_parser import RequestParser
 
-_MAX_PIPELINED = 32
+_MAX_PIPELINED = 8
 """Pipelined requests that may wait behind the current one; at this number reading pauses."""
-_SLICE_BYTES = 8_192
-"""Bytes parsed at once. Small, because a slice can hold many pipelined requests."""
+_MAX_SINGLE = 8_192
+"""Largest piece that is parsed at once because it seems to be a single request."""
+_HEAD_SLICE, _BODY_SLICE = 1_024, 65_536
+"""Bytes parsed at once. Few outside bodies, because a slice can hold many pipelined requests."""
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 64 * 1024 * 1024
 """Bytes discarded after a refusal. Closing at once could reset the connection before the client reads the answer."""
@@ -41,6 +43,8 @@ class ServerConnection(RequestParser):
     _lingering = False
     _deferred = b""
     """Received bytes that are parsed when fewer requests wait."""
+    _awaits_reader = False
+    """Whether the next request waits until the client has read the earlier answers."""
     _unsent = 0
     _unsent_since = 0.0
     _head_cache: headers.HeadCache | None = None
@@ -83,13 +87,31 @@ class ServerConnection(RequestParser):
             if len(self.pipeline) > _MAX_PIPELINED:
                 self.flow.hold()
             return
-        for start in range(0, len(data), _SLICE_BYTES):
-            if not self._parse(data[start : start + _SLICE_BYTES] if len(data) > _SLICE_BYTES else data):
+        if len(data) <= _MAX_SINGLE and data.count(b"\r\n\r\n") == 1:
+            self._parse(data)
+            return
+        start = 0
+        while start < len(data):
+            end = start + self._slice_size()
+            if not self._parse(data[start:end]):
                 return
+            start = end
             if len(self.pipeline) > _MAX_PIPELINED:
-                self._deferred = data[start + _SLICE_BYTES :]
-                self.flow.hold()
+                self._defer(data[start:])
                 return
+
+    def _slice_size(self) -> int:
+        """Bytes to parse next: no more than the rest of the body, so that a slice holds few further requests."""
+        left = self._announced - self._body_bytes if self._in_body else 0
+        return min(left, _BODY_SLICE) if left > _HEAD_SLICE else _HEAD_SLICE
+
+    def _defer(self, data: bytes) -> None:
+        """Parse these bytes later, and read no more until then. They count as bytes of the newest request."""
+        self._deferred = data
+        self.flow.hold()
+        self._count_bytes(len(data))
+        if self._refusal is not None:
+            self._refuse(*self._refusal)
 
     def _parse(self, data: bytes) -> bool:
         """Parse a slice. Returns False when nothing after it may be parsed."""
@@ -164,18 +186,42 @@ class ServerConnection(RequestParser):
         if self._lingering or self.transport.is_closing():
             return
         self._wait_started = self.loop.time()
-        if self.flow.read_paused:
+        if not self.pipeline and not self.flow.held and self._is_body_unneeded():
+            self._linger()
+            return
+        if self.transport.get_write_buffer_size():
+            self.flow.hold()  # no further request until this answer is read
+        elif self.flow.read_paused:
             self.flow.resume_reading()
-        if self.pipeline:
+        if self.pipeline or self.flow.held:
+            self.server_state.queue_turn(self)
+
+    def _is_body_unneeded(self) -> bool:
+        """Whether the request was answered before it was complete, and much of it is missing."""
+        return self._in_body and (
+            self.expect_100_continue or not headers.is_nearly_complete(self.headers, self._body_bytes)
+        )
+
+    def take_turn(self) -> None:
+        """Start the next pipelined request, or read on, once the client has read the answers so far."""
+        if self._running is not None or self._lingering or self.transport.is_closing():
+            return
+        if self.transport.get_write_buffer_size():
+            self._awaits_reader = True
+            self.transport.set_write_buffer_limits(high=0)  # so that resume_writing means that all is sent
+        elif self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         elif self.flow.held:
             put_off, self._deferred = self._deferred, b""
             self.flow.release()
-            self.loop.call_soon(self.data_received, put_off)
-        elif self._in_body and (
-            self.expect_100_continue or not headers.is_nearly_complete(self.headers, self._body_bytes)
-        ):
-            self._linger()  # answered before the request was complete: the rest is not needed
+            self.data_received(put_off)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._awaits_reader:
+            self._awaits_reader = False
+            self.transport.set_write_buffer_limits()
+            self.server_state.queue_turn(self)
 
     # Closing.
 
@@ -200,6 +246,8 @@ class ServerConnection(RequestParser):
             elif self._in_body and waited > limits.body_seconds:
                 detail = f"The body was incomplete after {limits.body_seconds:g} s; got {self._body_bytes} bytes."
                 self._refuse(TOO_SLOW, detail)
+        elif self.pipeline:
+            return  # the next request waits for its turn
         elif self._in_body:
             if waited > _LINGER_SECONDS:
                 self.transport.close()
@@ -236,7 +284,7 @@ class ServerConnection(RequestParser):
         elif refused is None or refused is not self._running:
             refused = None
         self._in_body = False
-        if self._running is not None and self._running is not refused:
+        if self.pipeline or (self._running is not None and self._running is not refused):
             self.server_state.closed_reasons[problem.code] += 1
             self.cycle.keep_alive = False  # answer the earlier requests, then close
             self._deferred = b""
@@ -274,7 +322,8 @@ class ServerConnection(RequestParser):
     @property
     def is_idle(self) -> bool:
         """Whether no request has begun to arrive or is being answered."""
-        return self._running is None and not self._in_body and not (self._in_head and self._head_bytes)
+        arriving = self._in_body or (self._in_head and self._head_bytes)
+        return self._running is None and not self.pipeline and not arriving
 
     def keep_place(self) -> None:
         """Keep the place in a full server, once a request's sender is authenticated."""

@@ -35,6 +35,8 @@ class RequestParser(HttpToolsProtocol):
     _head_bytes = 0
     _in_body = False
     _body_bytes = 0
+    _announced = 0
+    """The Content-Length of the newest request."""
     _chunked = False
     _refusal: headers.HeadFault | None = None
     _running: RequestCycle | None = None
@@ -52,6 +54,7 @@ class RequestParser(HttpToolsProtocol):
             if self._running is None:
                 self._wait_started = self.loop.time()
         self._chunked = False
+        self._announced = 0
         self.url = b""
         self.expect_100_continue = False
         self.headers = headers.HeaderFields()
@@ -75,8 +78,10 @@ class RequestParser(HttpToolsProtocol):
             if self._chunked or value.lower() != b"chunked":
                 self._refusal = UNSUPPORTED_CODING, "Transfer-Encoding must be `chunked`, given once."
             self._chunked = True
-        elif int(value) > self.server_state.largest_body:
-            self._refusal = self._body_too_large()
+        else:
+            self._announced = int(value)
+            if self._announced > self.server_state.largest_body:
+                self._refusal = self._body_too_large()
 
     def on_headers_complete(self) -> None:
         version = self.parser.get_http_version()

@@ -9,7 +9,7 @@ import logging
 import resource
 import signal
 import socket
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterator
 
 import uvicorn
@@ -42,6 +42,8 @@ SOCKETS = 2
 """The public address and the owner's socket."""
 RESERVED_SHARE = 8
 """One in this many places of a door is reserved for authenticated clients."""
+_TURNS_AT_ONCE = 8
+"""Pipelined requests that are started in one iteration of the event loop."""
 _RESERVED_FILES = 1_024
 """Files reserved for everything else: the database, helper processes, logs, other doors."""
 
@@ -84,6 +86,9 @@ class ServerConnections(ServerState):
         self.largest_body = min(limits.largest_body, budget.total - budget.total // 8, budget.each)
         self.strangers: dict[ServerConnection, None] = {}
         """Connections without an authenticated request so far, oldest first."""
+        self._turns: deque[ServerConnection] = deque()
+        """Connections that wait to go on with pipelined requests."""
+        self._next_turns: asyncio.Handle | None = None
         self.closed_reasons: Counter[str] = Counter()
         """Why connections were closed since the last check, counted by reason."""
 
@@ -98,6 +103,21 @@ class ServerConnections(ServerState):
         if self.owner is None:
             self.strangers[connection] = None
         return True
+
+    def queue_turn(self, connection: ServerConnection) -> None:
+        """Let a connection go on with its pipelined requests when it is its turn.
+
+        Only a few connections do so in each iteration of the event loop, so that other clients do not wait for
+        thousands of pipelined requests.
+        """
+        self._turns.append(connection)
+        if self._next_turns is None:
+            self._next_turns = asyncio.get_running_loop().call_soon(self._give_turns)
+
+    def _give_turns(self) -> None:
+        for _ in range(min(len(self._turns), _TURNS_AT_ONCE)):
+            self._turns.popleft().take_turn()
+        self._next_turns = asyncio.get_running_loop().call_soon(self._give_turns) if self._turns else None
 
     def sweep(self, now: float) -> None:
         """Close connections that exceed a time limit. Many closed at once make one log line."""
