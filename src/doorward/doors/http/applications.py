@@ -15,7 +15,7 @@ from doorward.commands.context import Services
 from doorward.core.errors import DEFECT, Broken
 from doorward.core.events import CommandExecuted
 from doorward.doors.console.static_files import ConsoleFiles
-from doorward.doors.http.host_guard import HostGuard, allowed_host_names
+from doorward.doors.http.host_guard import HostGuard, allowed_host_names, allowed_origins
 from doorward.doors.http.metrics import CONTENT_TYPE, Metrics
 from doorward.doors.http.problems import HttpProblem, error_response
 from doorward.doors.mcp.door import McpDoor
@@ -45,7 +45,7 @@ class HttpApplications:
             exception_handlers={HTTPException: _handle_http_error, Exception: _handle_defect},
         )
         self.public = HostGuard(
-            EndpointShortcut(self.router), allowed_host_names(self.settings), self.settings.allowed_origins
+            EndpointShortcut(self.router), allowed_host_names(self.settings), allowed_origins(self.settings)
         )
         self.private = Starlette(
             routes=[

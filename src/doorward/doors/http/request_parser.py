@@ -104,13 +104,18 @@ class RequestParser(HttpToolsProtocol):
     def _build_scope(self, version: str) -> HTTPScope:
         target = httptools.parse_url(self.url)
         path = target.path.decode("ascii")
+        client, scheme = self.client, self.scheme or "http"
+        proxies = self.server_state.proxies
+        if client is not None and proxies.trusts(client[0]):
+            scheme = "https" if proxies.scheme(client[0], self.headers, scheme) == "https" else "http"
+            client = (proxies.client_address(client[0], self.headers), client[1])
         return {
             "type": "http",
             "asgi": _ASGI,
             "http_version": version,
             "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme or "http",
+            "client": client,
+            "scheme": scheme,
             "method": self.parser.get_method().decode("ascii"),
             "root_path": "",
             "path": urllib.parse.unquote(path) if "%" in path else path,

@@ -20,6 +20,7 @@ from doorward.config.settings import ServerSettings
 from doorward.core.byte_budget import ByteBudget
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.http.connection import ServerConnection
+from doorward.doors.http.public_address import TrustedProxies
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.rooms.people import OWNER
 
@@ -83,6 +84,7 @@ class ServerConnections(ServerState):
         self.max_connections = most
         self.budget = budget
         self.owner = owner
+        self.proxies = TrustedProxies(limits.trusted_proxies)
         self.largest_body = min(limits.largest_body, budget.total - budget.total // 8, budget.each)
         self.strangers: dict[ServerConnection, None] = {}
         """Connections without an authenticated request so far, oldest first."""

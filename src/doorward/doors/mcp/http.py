@@ -84,7 +84,7 @@ class HttpEndpoint:
         except WireError as error:
             await reply.finish(error.frame(reply.id), STATUS.get(error.code, 400))
         except NotAuthenticated as error:
-            where = authorization.build_challenge(scope, headers, self._settings, scope["path"])
+            where = authorization.build_challenge(scope, headers, self._door.services.settings, scope["path"])
             reply.headers.append((b"www-authenticate", where))
             await reply.finish(results.refusal(error).frame(reply.id), 401)
         except NotFound as error:
@@ -268,7 +268,7 @@ class EndpointShortcut:
 
 def mcp_routes(door: McpDoor) -> list[Route]:
     """The endpoint under both of its paths, and the metadata that tells clients how to authenticate."""
-    endpoint, metadata = HttpEndpoint(door), authorization.ProtectedResourceMetadata(door.services.settings.mcp)
+    endpoint, metadata = HttpEndpoint(door), authorization.ProtectedResourceMetadata(door.services.settings)
     known = authorization.WELL_KNOWN
     return [
         Route(PATH, endpoint),
