@@ -181,7 +181,9 @@ def test_without_a_browser_it_says_which_tests_will_fail(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("target", "packages"), [("run", ["bubblewrap"]), ("test", ["bubblewrap", "chromium", "nginx"])], ids=["run", "test"]
+    ("target", "packages"),
+    [("run", ["bubblewrap"]), ("test", ["bubblewrap", "chromium", "nginx"])],
+    ids=["run", "test"],
 )
 def test_both_commands_of_the_readme_set_up_what_they_need(target: str, packages: list[str]) -> None:
     steps = subprocess.run(
