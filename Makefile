@@ -1,5 +1,6 @@
 # `make run` starts Doorward, `make test` checks everything. Both need only python3.11+ and the package registries;
-# the sandbox is better with bubblewrap, and the tests of the console need chromium: both are installed where allowed.
+# the sandbox is better with bubblewrap, the tests of the console need chromium, and that of a proxy nginx: all are
+# installed where allowed.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON ?= python3
@@ -12,7 +13,7 @@ TSC := $(BIN)/node .venv/node/node_modules/typescript/bin/tsc
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --custom-compile-command "make lock"
 
-.PHONY: help run test lint conformance bench docs screenshots recording words filters lock clean bubblewrap chromium compiled
+.PHONY: help run test lint conformance bench docs screenshots recording words filters lock clean bubblewrap chromium nginx compiled
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -21,7 +22,7 @@ run: .venv/ready bubblewrap compiled ## set up and start Doorward, and say where
 	@exec $(BIN)/doorward up
 
 # The tests' bytecode is kept, since to make it takes half of the time in which they are found; long files begin first.
-test: .venv/ready .venv/node/ready bubblewrap chromium compiled lint ## set up and run every check and every test
+test: .venv/ready .venv/node/ready bubblewrap chromium nginx compiled lint ## set up and run every check and every test
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/ready .venv/node/ready ## style, types, layers, generated docs
@@ -59,7 +60,7 @@ lock: .venv/uv ## resolve the dependencies anew into lock/
 	@for peer in $(PEERS); do $(COMPILE) --group peer-$$peer -o lock/peer-$$peer.txt --upgrade || exit 1; done
 	@for data in $(DATA); do $(COMPILE) --no-deps --group peer-$$data -o lock/peer-$$data.txt --upgrade || exit 1; done
 
-bubblewrap chromium: .venv/uv
+bubblewrap chromium nginx: .venv/uv
 	@sh setup/system.sh $@ .venv/$@-tried
 
 # Whatever the settings of this machine say, no process shall have to compile what hundreds of others have.

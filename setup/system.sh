@@ -2,8 +2,8 @@
 # Install a system package that Doorward is better with, if it is missing and this account may install packages. What
 # needs it says so when it is not there, so this says what is missing and never fails.
 #
-# usage: system.sh bubblewrap|chromium STAMP    the file STAMP marks that it was tried, so that it is not tried again
-#                                               and again
+# usage: system.sh bubblewrap|chromium|nginx STAMP    the file STAMP marks that it was tried, so that it is not tried
+#                                                     again and again
 
 package=$1
 stamp=$2
@@ -21,8 +21,14 @@ chromium)
 	without="Everything else works without it, but the tests that open the console in a real browser then fail."
 	patience=900
 	;;
+nginx)
+	programs="nginx /usr/sbin/nginx"
+	purpose="for the test of the set-up behind a proxy"
+	without="Everything else works without it, but the test that puts a real proxy in front of Doorward then fails."
+	patience=300
+	;;
 *)
-	echo "system.sh: valid packages: bubblewrap, chromium; given '$package'." >&2
+	echo "system.sh: valid packages: bubblewrap, chromium, nginx; given '$package'." >&2
 	exit 2
 	;;
 esac

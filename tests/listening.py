@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from doorward.config.home import bind_private_socket, short_path
 from doorward.config.settings import ServerSettings as Limits
 from doorward.config.settings import Settings
+from doorward.core.byte_budget import ByteBudget
 from doorward.core.clock import Clock
 from doorward.core.events import Bus
 from doorward.doors.http.applications import HttpApplications
@@ -135,7 +136,10 @@ def bare(app: App, limits: Limits) -> Any:
     """What listens, with nothing behind it but one application."""
     executions = ExecutionRegistry(Clock(), Bus(), Settings())
     nobody_listens = SimpleNamespace(stop=lambda: None)
-    return SimpleNamespace(public=app, private=app, settings=limits, executions=executions, mcp=nobody_listens)
+    budget = ByteBudget(limits.inflight_bytes, limits.inflight_bytes_each, limits.inflight_bytes_strangers)
+    return SimpleNamespace(
+        public=app, private=app, settings=limits, executions=executions, mcp=nobody_listens, budget=budget
+    )
 
 
 def house(driver: Any) -> HttpApplications:

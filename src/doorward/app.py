@@ -24,6 +24,7 @@ from doorward.config import settings
 from doorward.config.home import Home
 from doorward.config.settings import Settings
 from doorward.core import logs
+from doorward.core.byte_budget import ByteBudget
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
 from doorward.core.command import Family
@@ -250,10 +251,12 @@ async def _assemble(
         effect = admitted.effect if isinstance(admitted, Permit) else None
         return Context(call, services, execution or executions.create_unlisted(call), effect)
 
+    limits = configured.server
     services = Services(
         home=home.path,
         settings=configured,
         clock=clock,
+        intake=ByteBudget(limits.inflight_bytes, limits.inflight_bytes_each, limits.inflight_bytes_strangers),
         store=store,
         registry=registry,
         index=CommandIndex(registry, owner=LOCAL, accepted=accepted, vectors=configured.search.vectors == "auto"),

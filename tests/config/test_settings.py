@@ -32,6 +32,12 @@ def test_a_file_changes_what_it_names_and_nothing_else(file: Path) -> None:
     assert read.limits == Settings().limits
 
 
+def test_the_public_address_of_earlier_versions_is_still_read(file: Path) -> None:
+    file.write_text('[mcp]\npublic_url = "https://door.example"\npage = 5\n')
+    read = load_settings(file)
+    assert (read.server.public_url, read.mcp.page) == ("https://door.example", 5)
+
+
 def test_every_setting_has_a_type_a_default_and_a_sentence() -> None:
     tables = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     files = Path(doorward.config.settings.__file__).parent.glob("*.py")

@@ -103,7 +103,7 @@ def test_the_settings_of_the_security_guide_are_valid() -> None:
     (shown,) = blocks(GUIDES["SECURITY"], "toml")
     settings = msgspec.convert(tomllib.loads(shown), Settings)
     assert settings.sandbox.required
-    assert settings.server.allowed_hosts == ("door.example",)
+    assert settings.server.public_url == "https://doorward.example"
 
 
 def test_every_setting_that_a_guide_names_exists() -> None:

@@ -7,7 +7,14 @@ from starlette.responses import PlainTextResponse
 
 from doorward.config.settings import ServerSettings
 from doorward.core.errors import Unusable
-from doorward.doors.http.host_guard import HostGuard, allowed_host_names, is_wildcard_address, wildcard_host_warning
+from doorward.doors.http.host_guard import (
+    HostGuard,
+    allowed_host_names,
+    allowed_origins,
+    is_wildcard_address,
+    wildcard_host_warning,
+)
+from doorward.doors.http.public_address import TrustedProxies
 
 ALLOWED = ("127.0.0.1", "localhost", "[::1]")
 CONSOLE = "https://console.example"
@@ -191,3 +198,43 @@ def test_whoever_listens_everywhere_and_names_nothing_is_told_who_is_refused():
 def test_a_name_that_no_request_could_match_is_refused_at_the_start(name):
     with pytest.raises(Unusable, match="takes plain host names"):
         allowed_host_names(ServerSettings(allowed_hosts=(name,)))
+
+
+def test_the_public_address_is_an_allowed_host_and_origin() -> None:
+    server = ServerSettings(public_url="https://Doorward.example:8443/")
+    assert "doorward.example" in allowed_host_names(server)
+    assert allowed_origins(server) == ("https://doorward.example:8443",)
+    for wrong in ("doorward.example", "ftp://doorward.example", "https://doorward.example/path", "https://a b"):
+        with pytest.raises(Unusable, match=r"server\.public_url takes an address without a path"):
+            allowed_host_names(ServerSettings(public_url=wrong))
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("127.0.0.1", [], "127.0.0.1"),
+        ("127.0.0.1", ["192.0.2.7"], "192.0.2.7"),
+        ("127.0.0.1", ["203.0.113.9, 192.0.2.7"], "192.0.2.7"),
+        ("127.0.0.1", ["203.0.113.9, 192.0.2.7, 10.1.2.3"], "192.0.2.7"),
+        ("127.0.0.1", ["203.0.113.9", "192.0.2.7,10.1.2.3"], "192.0.2.7"),
+        ("::ffff:127.0.0.1", ["2001:db8::7"], "2001:db8::7"),
+        ("127.0.0.1", ["192.0.2.7, unknown"], "127.0.0.1"),
+        ("127.0.0.1", ["127.0.0.1"], "127.0.0.1"),
+        ("198.51.100.1", ["192.0.2.7"], "198.51.100.1"),
+        ("198.51.100.1", ["127.0.0.1"], "198.51.100.1"),
+    ],
+)
+def test_the_client_is_the_right_most_address_that_is_not_a_trusted_proxy(
+    peer: str, forwarded: list[str], client: str
+) -> None:
+    proxies = TrustedProxies(["127.0.0.1", "10.0.0.0/8"])
+    fields = [(b"x-forwarded-for", value.encode()) for value in forwarded]
+    assert proxies.client_address(peer, fields) == client
+    secure = [*fields, (b"x-forwarded-proto", b"https")]
+    assert proxies.scheme(peer, secure, "http") == ("http" if peer.startswith("198") else "https")
+    assert TrustedProxies([]).client_address(peer, fields) == peer
+
+
+def test_a_proxy_that_is_not_an_address_is_refused() -> None:
+    with pytest.raises(Unusable, match=r"server\.trusted_proxies takes addresses and networks"):
+        TrustedProxies(["proxy.example"])

@@ -9,6 +9,7 @@ import pytest
 import uvicorn
 
 from doorward.config.settings import ServerSettings as Limits
+from doorward.core.byte_budget import ByteBudget
 from doorward.doors.http.connection import ServerConnection
 from doorward.doors.http.host_guard import HostGuard
 from doorward.doors.http.request_cycle import send_complete_response
@@ -71,7 +72,7 @@ class Seen:
             message = await receive()
             body += message["body"]
             more = message["more_body"]
-        told = {key: value for key, value in scope.items() if key not in ("app", "headers", "left")}
+        told = {key: value for key, value in scope.items() if key not in ("app", "headers", "left", "state")}
         self.scopes.append(scope)
         self.asked.append((told, list(scope["headers"]), body))
         scope["left"] = "something that the next request must not find"
@@ -83,7 +84,8 @@ async def seen(*pieces: bytes, app: Any = None) -> tuple[Seen, Wire]:
     end, wire = Seen(), Wire()
     config = uvicorn.Config(app(end) if app else end, interface="asgi3", http=ServerConnection, log_config=None)
     config.load()
-    connection = ServerConnection(config=config, server_state=ServerConnections(Limits(), 10), app_state={})
+    state = ServerConnections(Limits(), 10, ByteBudget(10_000, 10_000, 10_000))
+    connection = ServerConnection(config=config, server_state=state, app_state={})
     connection.connection_made(wire)
     for piece in pieces:
         if not wire.closing:
@@ -91,6 +93,7 @@ async def seen(*pieces: bytes, app: Any = None) -> tuple[Seen, Wire]:
         for _ in range(_TURNS):
             await asyncio.sleep(0)
     connection.connection_lost(None)
+    assert state.budget.held == 0
     return end, wire
 
 

@@ -14,7 +14,7 @@ import pytest
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from doorward.config.settings import ServerSettings as Limits
-from doorward.doors.http.request_cycle import send_complete_response
+from doorward.doors.http.request_cycle import authenticate_sender, send_complete_response
 from doorward.doors.http.server import raise_file_limit
 from listening import Client, Listening, bare, get, listening, post
 from waiting import until
@@ -65,6 +65,10 @@ class Echo:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"begun", "more_body": True})
         await self._gone(receive)
+
+    async def known(self, scope: Any, receive: Any, send: Any) -> None:
+        authenticate_sender(scope, "somebody")
+        await self._answer(send, b"known")
 
     async def silent(self, scope: Any, receive: Any, send: Any) -> None:
         await self._gone(receive)
@@ -250,9 +254,10 @@ async def _ask_without_end(client: Client) -> None:
 async def test_more_connections_than_there_may_be_are_told_so_and_closed(tmp_path: Path) -> None:
     limits = Limits(connections=10)
     async with serving(tmp_path, limits) as (here, _):
-        taken = [await here.connect() for _ in range(10)]
-        for client in taken:
-            await client.send(get("/good"))
+        taken = []
+        for _ in range(10):
+            taken.append(client := await here.connect())
+            await client.send(get("/known"))
             assert (await client.answer()).status == 200
         for _ in range(20):
             more = await here.connect()

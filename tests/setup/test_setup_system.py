@@ -181,11 +181,13 @@ def test_without_a_browser_it_says_which_tests_will_fail(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("target", "packages"), [("run", ["bubblewrap"]), ("test", ["bubblewrap", "chromium"])], ids=["run", "test"]
+    ("target", "packages"),
+    [("run", ["bubblewrap"]), ("test", ["bubblewrap", "chromium", "nginx"])],
+    ids=["run", "test"],
 )
 def test_both_commands_of_the_readme_set_up_what_they_need(target: str, packages: list[str]) -> None:
     steps = subprocess.run(
         ["make", "--dry-run", target], cwd=SCRIPT.parents[1], capture_output=True, text=True, check=True, env=os.environ
     ).stdout
-    for package in ("bubblewrap", "chromium"):
+    for package in ("bubblewrap", "chromium", "nginx"):
         assert (f"sh setup/system.sh {package} .venv/{package}-tried" in steps) is (package in packages)

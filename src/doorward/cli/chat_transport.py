@@ -22,6 +22,7 @@ from doorward.client.owner_socket import OwnerResponse
 from doorward.config.home import Home, HomeLock
 from doorward.core.errors import DoorwardError, Unreachable
 from doorward.core.model import Outcome
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.doors.terminal.messages import TerminalRequest
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class ChatTransport:
         try:
             async with owner_socket.open_response(await self.open_connection(), send) as response:
                 yield response
-        except (NoResponse, msgspec.MsgspecError) as error:
+        except (NoResponse, *DECODE_ERRORS) as error:
             raise _no_answer_error(error) from error
 
 

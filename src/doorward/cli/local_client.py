@@ -23,6 +23,7 @@ from doorward.config.home import Home, HomeLock, short_path
 from doorward.config.settings import find_home_folder
 from doorward.core.errors import BadParams, DoorwardError, Unreachable, concrete_errors
 from doorward.core.model import Outcome, Request
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.doors.terminal.messages import TerminalRequest
 from doorward.gate.executions.notices import Notice, Watcher
 
@@ -178,7 +179,7 @@ def _post(sock: socket.socket, what: str, ask: TerminalRequest) -> Any:
     send = Send(method="POST", path=f"/api/{what}", body=_encode_request(ask))
     try:
         answer = msgspec.json.decode(asyncio.run(owner_socket.request(sock, send)).body)
-    except (NoResponse, msgspec.DecodeError) as error:
+    except (NoResponse, *DECODE_ERRORS) as error:
         raise _no_answer_error(error) from error
     if "error" in answer:
         raise error_from_response(answer["error"])
@@ -189,7 +190,7 @@ def _follow_over_socket(sock: socket.socket, ask: TerminalRequest, live: LiveVie
     body = _encode_request(msgspec.structs.replace(ask, stream=True))
     try:
         last = asyncio.run(stream_run(sock, body, live, lambda execution: _cancel(ask, execution)))
-    except (NoResponse, msgspec.DecodeError) as error:
+    except (NoResponse, *DECODE_ERRORS) as error:
         raise _no_answer_error(error) from error
     if "error" in last:
         raise error_from_response(last["error"])

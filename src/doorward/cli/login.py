@@ -15,8 +15,9 @@ import msgspec
 
 from doorward.cli import local_client, report
 from doorward.config.home import Home
-from doorward.config.settings import find_home_folder
+from doorward.config.settings import find_home_folder, load_settings
 from doorward.core.errors import Unreachable
+from doorward.doors.http.public_address import parse_public_url
 from doorward.doors.terminal.messages import TerminalRequest
 
 _TO_LOAD = 10.0
@@ -70,7 +71,7 @@ def _open_in_browser(link: str) -> bool:
 
 
 def _running() -> str:
-    """Return the URL of the running server. Raises without one: a login link needs a server."""
+    """Return the URL of the running server, its public one if it has one. Raises without a server."""
     home = Home(find_home_folder())
     sock = local_client.connect(home)
     try:
@@ -85,4 +86,4 @@ def _running() -> str:
             f"No server is running for the home folder {home.path}.",
             hint="Start it with: doorward up",
         )
-    return address
+    return parse_public_url(load_settings(home.settings).server.public_url) or address

@@ -23,6 +23,7 @@ from doorward.core.errors import DoorwardError, Overloaded
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.http.host_guard import wildcard_host_warning
 from doorward.doors.http.ports import listen, reachable_host
+from doorward.doors.http.public_address import parse_public_url
 from doorward.doors.http.server import raise_file_limit, serve, stop_on_signals, tune_garbage_collection
 from doorward.doors.line.door import open_line_door
 from doorward.doors.line.environment import apply_environment
@@ -116,6 +117,7 @@ async def _open_line_door(house: House) -> AsyncIterator[str]:
 
 def _print_welcome(house: House, host: str, port: int, also: str) -> None:
     where = f"[{host}]" if ":" in host else host
+    public = parse_public_url(house.settings.server.public_url)
     house.home.address.write_text(f"http://{where}:{port}\n")
     program = "doorward" if shutil.which("doorward") else sys.argv[0]
     home = f"DOORWARD_HOME={shlex.quote(str(house.home.path))}" if os.environ.get("DOORWARD_HOME") else ""
@@ -130,7 +132,7 @@ def _print_welcome(house: House, host: str, port: int, also: str) -> None:
     else:
         minutes = f"{house.settings.console.link_minutes:.0f}"
         lines += [
-            f"Open this link to log in: {_make_login_link(house, f'http://{where}:{port}')}",
+            f"Open this link to log in: {_make_login_link(house, public or f'http://{where}:{port}')}",
             f"  (it works once, within {minutes} minutes; for another: {login})",
             "",
         ]

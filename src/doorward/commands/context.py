@@ -11,6 +11,7 @@ import msgspec
 from doorward.commands.agent_services import KeeperService, ModelService
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
 from doorward.config.settings import Settings
+from doorward.core.byte_budget import ByteBudget
 from doorward.core.clock import Clock
 from doorward.core.command import Command
 from doorward.core.event_buffer import EventBuffer
@@ -54,6 +55,8 @@ class Services(msgspec.Struct, kw_only=True):
     home: Path
     settings: Settings
     clock: Clock
+    intake: ByteBudget
+    """The budget for the bytes of unanswered requests."""
     store: Store
     registry: Registry
     index: CommandIndex

@@ -16,6 +16,7 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family
 from doorward.core.errors import BadParams
 from doorward.core.logs import LOG_FILE
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.store.rooms import DIRECT
 
 family = Family("debug", category="observing")
@@ -89,5 +90,5 @@ def _read_tail(file: Path, private: Sequence[bytes]) -> list[dict[str, Any]]:
 def _parse_line(line: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(line, type=dict[str, Any])
-    except msgspec.DecodeError:
+    except DECODE_ERRORS:
         return {"message": line.decode(errors="replace")}

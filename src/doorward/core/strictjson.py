@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
+DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Every error that msgspec raises for bytes it cannot decode. DecodeError alone leaves out bytes that are not UTF-8."""
 MAX_DEPTH = 64
 MAX_BYTES = 16 * 1024 * 1024
 

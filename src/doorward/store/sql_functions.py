@@ -14,6 +14,7 @@ import msgspec
 import re2
 
 from doorward.core import redact
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.store import acl
 
 MATCHES = "doorward_matches"
@@ -50,7 +51,7 @@ def _matches(text: str, value: Any) -> bool:
 def _body_rights(body: str, identities: str, level: int) -> int:
     try:
         lists = _decode(body)
-    except msgspec.DecodeError:
+    except DECODE_ERRORS:
         return acl.NONE
     return acl.rights(lists, _decode(identities), level) if isinstance(lists, dict) else acl.NONE
 
@@ -69,14 +70,14 @@ def _column_list(value: Any) -> Any:
         return None
     try:
         return _decode(value)
-    except (msgspec.DecodeError, TypeError):
+    except (*DECODE_ERRORS, TypeError):
         return value
 
 
 def _redact(secrets: Secrets, command: str, params: str) -> str:
     try:
         given = _decode(params)
-    except msgspec.DecodeError:
+    except DECODE_ERRORS:
         given = None
     if not isinstance(given, dict):
         return msgspec.json.encode(redact.HIDDEN).decode()

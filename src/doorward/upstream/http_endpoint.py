@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from doorward.core.errors import DoorwardError, Unreachable
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.core.wire import http
 from doorward.core.wire.codes import HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION, WITH_SESSIONS
 from doorward.core.wire.frames import failure
@@ -57,7 +58,7 @@ def declared_version(params: Mapping[str, Any] | None) -> str:
 def is_answer_to(message: bytes, id: int) -> bool:
     try:
         top = _top.decode(message)
-    except msgspec.DecodeError:
+    except DECODE_ERRORS:
         return False
     return top.method is None and top.id == id
 
@@ -70,7 +71,7 @@ def extract_error(body: bytes, id: int) -> bytes | None:
     """
     try:
         top = _top.decode(body)
-    except msgspec.DecodeError:
+    except DECODE_ERRORS:
         return None
     if top.error is None or top.method is not None:
         return None
@@ -86,7 +87,7 @@ def extract_error_text(body: bytes, kind: str) -> str:
     if kind == "application/json":
         try:
             found = _loose.decode(body)
-        except msgspec.DecodeError:
+        except DECODE_ERRORS:
             return ""
         inner = found.error.get("message") if isinstance(found.error, dict) else found.error
         text = next((one for one in (inner, found.message, found.detail) if isinstance(one, str)), "")

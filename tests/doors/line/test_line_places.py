@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 
 import pytest
 
+from waiting import PATIENCE
+
 QUICK = b'{"id":"1","method":"call_tool","params":{"tool":"stage_quick","args":{"name":"a"}}}\n'
+
+HELD = (
+    b"",
+    b'{"id":1,"meth',
+    b'{"id":1,"method":"list_tools","params":{}}\n',
+    b'{"id":1,"method":"initialize","params":{"token":"nonsense"}}\n',
+)
+"""What strangers send before they wait."""
 
 
 async def test_whoever_has_been_silent_longest_gives_way_to_a_newcomer(line):
@@ -23,6 +34,22 @@ async def test_whoever_has_been_silent_longest_gives_way_to_a_newcomer(line):
     assert told[0]["error"]["message"].startswith("No request for ")
     assert told[0]["error"]["message"].endswith(" s, and another client needs the place. The connection is closed.")
     assert still["type"] == also["type"] == "response"
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_strangers_who_hold_connections_do_not_shut_out_authenticated_clients(line, seed):
+    chance = random.Random(seed)
+    async with line(open=False, clients=10, idle_seconds=PATIENCE, arrival_seconds=PATIENCE) as house:
+        token = await house.driver.token("ann")
+        first = await house.wire()
+        assert (await first.asked(1, "initialize", {"token": token}))["type"] == "response"
+        for _ in range(10):
+            for _ in range(chance.randint(1, 12)):
+                (await house.wire()).writer.write(chance.choice(HELD))
+            known = await house.wire()
+            assert (await known.asked(1, "initialize", {"token": token}))["type"] == "response", "it gets a place"
+            await known.close()
+        assert (await first.asked(2, "list_tools"))["type"] == "response", "it has kept its place"
 
 
 async def test_nobody_whose_call_runs_or_who_just_spoke_gives_way(line):

@@ -12,7 +12,7 @@ import pytest
 from mcp_house import McpHouse
 from mcp_web import Web
 
-from doorward.config.settings import McpSettings, Settings
+from doorward.config.settings import McpSettings, ServerSettings, Settings
 
 KNOWN = "http://127.0.0.1:8642/.well-known/oauth-protected-resource/mcp/workshop"
 
@@ -100,8 +100,11 @@ async def test_the_way_in_is_told_to_everybody(house: McpHouse):
 
 
 async def test_the_settings_name_the_public_address_and_who_gives_tokens(own_house: Callable[..., Any]):
-    settings = McpSettings(public_url="https://door.example/", authorization_servers=("https://login.example",))
-    async with own_house(changes=Settings(mcp=settings)) as house:
+    settings = Settings(
+        server=ServerSettings(public_url="https://door.example/"),
+        mcp=McpSettings(authorization_servers=("https://login.example",)),
+    )
+    async with own_house(changes=settings) as house:
         web = Web(house.server.public, path="/mcp/workshop")
         challenge = (await web.call("probe_number")).headers["www-authenticate"]
         where = "https://door.example/.well-known/oauth-protected-resource/mcp/workshop"

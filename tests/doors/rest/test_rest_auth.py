@@ -14,6 +14,7 @@ from rest_door import PASSWORD
 
 from doorward.config.settings import LimitSettings, RestSettings, Settings
 from doorward.doors.terminal import messages
+from doorward.rooms.accounts.attempt_limits import ACCOUNT_LIMIT
 
 LOGIN = {"tenant": "acme", "user": "anna", "password": PASSWORD}
 
@@ -199,6 +200,16 @@ async def test_attempts_are_limited_by_account_and_address_and_never_for_good(re
     assert 1 <= int(good.headers["retry-after"]) <= 60
     assert other.status_code == 200
     clock.advance(61)
+    assert (await login(rest)).status_code == 200
+
+
+async def test_failures_from_other_addresses_do_not_lock_an_account(rest: Any) -> None:
+    await rest.tenant()
+    for _ in range(ACCOUNT_LIMIT.most):
+        rest.driver.house.services.accounts._limiter.add("account\0acme\0anna")
+    elsewhere = rest.client(address="10.0.0.9")
+    bad = [await elsewhere.post("/api/auth/login", json=LOGIN | {"password": "wrong"}) for _ in range(2)]
+    assert [answer.status_code for answer in bad] == [401, 429], "an address has one attempt while others attack"
     assert (await login(rest)).status_code == 200
 
 

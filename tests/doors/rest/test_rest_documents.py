@@ -8,7 +8,7 @@ import shlex
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import jsonschema_rs
 import pytest
@@ -16,9 +16,10 @@ import pytest
 from doorward.doors.http import problems
 from doorward.doors.rest.command_routes import COMMAND_OPERATIONS
 from doorward.doors.rest.custom_routes import CUSTOM_OPERATIONS
-from doorward.doors.rest.operation import document_path
+from doorward.doors.rest.operation import SAMPLE_KEY, document_path
 
 ROOT = Path(__file__).parents[3]
+ANY_FORMAT = {"Accept": "*/*"}
 
 
 @pytest.fixture
@@ -37,6 +38,25 @@ async def test_the_document_holds_every_route_and_no_reference_that_leads_nowher
             found = found[step]
         assert found
     assert "$defs" not in str(document)
+
+
+async def test_an_operation_accepts_exactly_its_documented_query_parameters(
+    rest: Any, document: dict[str, Any]
+) -> None:
+    owner = await rest.person()
+    wrong = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path == "/health":
+                continue  # some probes of load balancers add a query
+            named = {one["name"]: one.get(SAMPLE_KEY, "x") for one in operation["parameters"] if one["in"] == "path"}
+            where = re.sub(r"\{(\w+)\}", lambda found, named=named: quote(str(named[found[1]]), safe=""), path)
+            answer = await owner.request(method.upper(), where, params={"undocumented": "1"}, headers=ANY_FORMAT)
+            documented = sorted(one["name"] for one in operation["parameters"] if one["in"] == "query")
+            valid = f"Unknown query parameter 'undocumented'; valid: {', '.join(documented) or 'none'}."
+            if answer.status_code != 400 or answer.json()["detail"] != valid:
+                wrong[f"{method} {path}"] = (documented, answer.status_code, answer.text[:200])
+    assert wrong == {}
 
 
 async def test_every_schema_in_the_document_is_one(document: dict[str, Any]) -> None:

@@ -49,8 +49,12 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Accepted names in the Host header, without ports; requests with any other name are refused."""
     allowed_origins: tuple[str, ...] = ()
     """Origins of other web pages that may send requests, such as `https://console.example`."""
+    public_url: str = ""
+    """The address at which browsers and clients reach this server through a proxy, such as https://door.example."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are believed."""
     connections: Annotated[int, Meta(ge=1, le=100_000)] = 4_096
-    """Maximum open connections on each of the two sockets; further ones get an error and are closed."""
+    """Maximum open connections on each of the two sockets; those without valid credentials give way to further ones."""
     head_seconds: Seconds = 10.0
     """Time limit for receiving the head of a request, from the connection or from its first byte."""
     body_seconds: Seconds = 30.0
@@ -63,6 +67,12 @@ class ServerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum size of the head of a request, in bytes."""
     largest_body: Annotated[int, Meta(ge=1_024, le=1_000_000_000)] = 33_554_432
     """Maximum size of the body of a request, in bytes; some doors allow less."""
+    inflight_bytes: Annotated[int, Meta(ge=4_194_304, le=100_000_000_000)] = 134_217_728
+    """Maximum bytes of unanswered requests in memory, over all clients of all doors; further ones are refused."""
+    inflight_bytes_each: Annotated[int, Meta(ge=1_048_576, le=100_000_000_000)] = 50_331_648
+    """The same for the requests of one caller."""
+    inflight_bytes_strangers: Annotated[int, Meta(ge=1_048_576, le=100_000_000_000)] = 8_388_608
+    """The same for all senders without valid credentials; the oldest of these requests give way to new ones."""
 
 
 class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -202,8 +212,6 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum streamed responses of one caller."""
     keep_alive_seconds: Seconds = 15.0
     """How often an idle stream sends a keep-alive."""
-    public_url: str = ""
-    """The address at which clients reach this server through a proxy, such as https://door.example."""
     authorization_servers: tuple[str, ...] = ()
     """Addresses of OAuth servers announced to MCP clients that send no token."""
 
@@ -220,7 +228,7 @@ class LineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     room: str = "general"
     """The room of line clients; only a client with a token may name another."""
     clients: Annotated[int, Meta(ge=1, le=10_000)] = 10
-    """Maximum connections; a further one replaces the connection that was idle longest, or is refused."""
+    """Maximum connections; a further one replaces one without valid credentials or the longest idle one."""
     idle_seconds: Seconds = 60.0
     """How long a connection without a running call may be idle."""
     give_way_seconds: Seconds = 5.0
@@ -360,10 +368,20 @@ def load_settings(file: Path) -> Settings:
         raise Unusable(f"The settings file {file} cannot be read: {error.strerror}.") from error
     given: dict[str, Any] = {}
     try:
-        given = tomllib.loads(text.decode())
+        given = _rename_settings(tomllib.loads(text.decode()))
         return msgspec.convert(given, Settings)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise Unusable(
             f"The settings file {file} is not valid: {find_first_fault(given, Settings) or error}.",
             hint="docs/SETTINGS.md lists every setting with its default.",
         ) from error
+
+
+def _rename_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Accept `mcp.public_url` of earlier versions as `server.public_url`."""
+    mcp = given.get("mcp")
+    if isinstance(mcp, dict) and "public_url" in mcp:
+        server = given.setdefault("server", {})
+        if isinstance(server, dict):
+            server.setdefault("public_url", mcp.pop("public_url"))
+    return given

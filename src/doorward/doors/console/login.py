@@ -13,6 +13,7 @@ from doorward import __version__
 from doorward.commands.context import Services
 from doorward.core.clock import to_iso
 from doorward.core.errors import BadParams, NotAuthenticated
+from doorward.doors.http.public_address import parse_public_url
 from doorward.doors.rest import request_reader
 from doorward.doors.rest.bodies import ConsoleLoginRequest, ConsoleSession, LogoutResult
 from doorward.doors.rest.commands import parse_body
@@ -31,6 +32,7 @@ class ConsoleLoginEndpoints:
         self._accounts = services.accounts
         self._browsers = services.browsers
         self._people = services.people
+        self._public_url = parse_public_url(services.settings.server.public_url)
 
     async def session(self, request: Request) -> Response:
         """Whether this browser is logged in, and as whom. This never refuses: the page then shows the login."""
@@ -63,7 +65,7 @@ class ConsoleLoginEndpoints:
             entrance.secret,
             max_age=int(entrance.browser.expires_at - entrance.browser.created_at),
             path="/",
-            secure=request.url.scheme == "https",
+            secure=self._is_secure(request),
             httponly=True,
             samesite="strict",
         )
@@ -79,8 +81,18 @@ class ConsoleLoginEndpoints:
             AccountAttempt("auth/logout", DOOR, request_reader.client_address(request)), browser
         )
         response = json_response(LogoutResult(True))
-        response.delete_cookie(request_reader.cookie_name(request), path="/", httponly=True, samesite="strict")
+        response.delete_cookie(
+            request_reader.cookie_name(request),
+            path="/",
+            secure=self._is_secure(request),
+            httponly=True,
+            samesite="strict",
+        )
         return response
+
+    def _is_secure(self, request: Request) -> bool:
+        """Whether the browser uses https: so a trusted proxy says, or the Host header names a public https address."""
+        return request.url.scheme == "https" or self._public_url == f"https://{request.headers.get('host', '').lower()}"
 
     def _find_session(self, request: Request) -> tuple[BrowserSession | None, str]:
         """The browser session whose cookie and proof the request carries, or None and the reason."""

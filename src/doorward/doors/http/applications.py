@@ -15,7 +15,7 @@ from doorward.commands.context import Services
 from doorward.core.errors import DEFECT, Broken
 from doorward.core.events import CommandExecuted
 from doorward.doors.console.static_files import ConsoleFiles
-from doorward.doors.http.host_guard import HostGuard, allowed_host_names
+from doorward.doors.http.host_guard import HostGuard, allowed_host_names, allowed_origins
 from doorward.doors.http.metrics import CONTENT_TYPE, Metrics
 from doorward.doors.http.problems import HttpProblem, error_response
 from doorward.doors.mcp.door import McpDoor
@@ -36,9 +36,10 @@ class HttpApplications:
         self._services = services
         self.settings = services.settings.server
         self.executions = services.executions
+        self.budget = services.intake
         self.mcp = McpDoor(gate, services)
         self._storage = StorageHealth(services.store)
-        self._metrics = Metrics(services.count_running, lambda: services.store.head.seq)
+        self._metrics = Metrics(services.count_running, lambda: services.store.head.seq, services.intake)
         services.events.subscribe(self._metrics.observe, CommandExecuted)
         shared = [Route("/health", self._serve_health), Route("/metrics", self._serve_metrics)]
         self.router = Starlette(
@@ -46,7 +47,7 @@ class HttpApplications:
             exception_handlers={HTTPException: _handle_http_error, Exception: _handle_defect},
         )
         self.public = HostGuard(
-            EndpointShortcut(self.router), allowed_host_names(self.settings), self.settings.allowed_origins
+            EndpointShortcut(self.router), allowed_host_names(self.settings), allowed_origins(self.settings)
         )
         self.private = Starlette(
             routes=[

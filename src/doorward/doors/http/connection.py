@@ -7,71 +7,54 @@ A connection has no timer of its own: the server checks all connections once a s
 from __future__ import annotations
 
 import asyncio
-import urllib.parse
-from typing import TYPE_CHECKING
 
 import httptools
-from uvicorn._types import ASGI3Application, ASGIVersions, HTTPScope
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn._types import ASGI3Application
 
+from doorward.core.errors import Overloaded
 from doorward.doors.http import headers
-from doorward.doors.http.problems import (
-    MEDIA_TYPE,
-    NOT_HTTP,
-    TOO_LARGE,
-    TOO_MANY_CONNECTIONS,
-    TOO_SLOW,
-    UNSUPPORTED_CODING,
-    ProblemType,
-)
+from doorward.doors.http.problems import NOT_HTTP, TOO_MANY_CONNECTIONS, TOO_SLOW, ProblemType, problem_type
 from doorward.doors.http.request_cycle import HoldableFlow, RequestCycle
+from doorward.doors.http.request_parser import RequestParser
 
-if TYPE_CHECKING:
-    from doorward.doors.http.server import ServerConnections
-
-_MAX_PIPELINED = 32
+_MAX_PIPELINED = 8
 """Pipelined requests that may wait behind the current one; at this number reading pauses."""
-_SLICE_BYTES = 8_192
-"""Bytes parsed at once. Small, because a slice can hold many pipelined requests."""
+_MAX_SINGLE = 8_192
+"""Largest piece that is parsed at once because it seems to be a single request."""
+_HEAD_SLICE, _BODY_SLICE = 1_024, 65_536
+"""Bytes parsed at once. Few outside bodies, because a slice can hold many pipelined requests."""
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 64 * 1024 * 1024
 """Bytes discarded after a refusal. Closing at once could reset the connection before the client reads the answer."""
-_ASGI: ASGIVersions = {"version": "3.0", "spec_version": "2.3"}
-_CHECKED_HEADERS = frozenset({b"expect", b"content-length", b"transfer-encoding"})
+_GAVE_WAY = (
+    "All connections are in use, and this one has sent no valid credentials, so it gives way to another client. "
+    "Try again in a few seconds."
+)
 
 
-class ServerConnection(HttpToolsProtocol):
+class ServerConnection(RequestParser):
     """A connection that is refused, timed out or closed when it exceeds a limit."""
 
-    server_state: ServerConnections
     flow: HoldableFlow
 
-    _wait_started = 0.0
-    """When the current wait began."""
-    _in_head = True
-    _head_bytes = 0
-    _in_body = False
-    _body_bytes = 0
-    _chunked = False
-    _refusal: headers.HeadFault | None = None
     _discarding = False
     """Whether further input is discarded."""
     _discarded_bytes = 0
     _lingering = False
     _deferred = b""
     """Received bytes that are parsed when fewer requests wait."""
+    _awaits_reader = False
+    """Whether the next request waits until the client has read the earlier answers."""
     _unsent = 0
     _unsent_since = 0.0
     _head_cache: headers.HeadCache | None = None
     """Cache of earlier request heads; None until the first. The next request often begins with the same bytes."""
-    _running: RequestResponseCycle | None = None
-    """The request being answered. `cycle` is the newest request received."""
 
     # Transport callbacks.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._wait_started = self.loop.time()
-        if len(self.connections) >= self.server_state.max_connections:
+        if not self.server_state.admit(self):
             self.transport = transport
             self._discarding = True
             self._send_problem(
@@ -84,15 +67,12 @@ class ServerConnection(HttpToolsProtocol):
         self.flow = HoldableFlow(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        unanswered = [self._running, *(cycle for cycle, _ in self.pipeline)]
-        self.pipeline.clear()
+        self._disconnect_requests()
+        self.keep_place()
         super().connection_lost(exc)
-        for cycle in unanswered:
-            if cycle is not None and not cycle.response_complete:
-                cycle.disconnected = True
-                cycle.message_event.set()
-        self._running = None
         self._discarding = True
+        self._deferred = b""
+        self._head_cache = None
 
     def data_received(self, data: bytes) -> None:
         if self._discarding:
@@ -107,13 +87,31 @@ class ServerConnection(HttpToolsProtocol):
             if len(self.pipeline) > _MAX_PIPELINED:
                 self.flow.hold()
             return
-        for start in range(0, len(data), _SLICE_BYTES):
-            if not self._parse(data[start : start + _SLICE_BYTES] if len(data) > _SLICE_BYTES else data):
+        if len(data) <= _MAX_SINGLE and data.count(b"\r\n\r\n") == 1:
+            self._parse(data)
+            return
+        start = 0
+        while start < len(data):
+            end = start + self._slice_size()
+            if not self._parse(data[start:end]):
                 return
+            start = end
             if len(self.pipeline) > _MAX_PIPELINED:
-                self._deferred = data[start + _SLICE_BYTES :]
-                self.flow.hold()
+                self._defer(data[start:])
                 return
+
+    def _slice_size(self) -> int:
+        """Bytes to parse next: no more than the rest of the body, so that a slice holds few further requests."""
+        left = self._announced - self._body_bytes if self._in_body else 0
+        return min(left, _BODY_SLICE) if left > _HEAD_SLICE else _HEAD_SLICE
+
+    def _defer(self, data: bytes) -> None:
+        """Parse these bytes later, and read no more until then. They count as bytes of the newest request."""
+        self._deferred = data
+        self.flow.hold()
+        self._count_bytes(len(data))
+        if self._refusal is not None:
+            self._refuse(*self._refusal)
 
     def _parse(self, data: bytes) -> bool:
         """Parse a slice. Returns False when nothing after it may be parsed."""
@@ -152,114 +150,28 @@ class ServerConnection(HttpToolsProtocol):
         self.cycle = cycle = RequestCycle(self, scope, True)
         cycle.complete_body = data[again.head :]
         cycle.more_body = False
-        self._start_or_queue(cycle, before)
-
-    # Parser callbacks.
-
-    def on_message_begin(self) -> None:
-        if self._refusal is not None:
-            return
-        if not self._in_head:
-            self._in_head = True
-            self._head_bytes = 0
-            if self._running is None:
-                self._wait_started = self.loop.time()
-        self._chunked = False
-        self.url = b""
-        self.expect_100_continue = False
-        self.headers = headers.HeaderFields()
-
-    def on_url(self, url: bytes) -> None:
-        if self._refusal is None:
-            self.url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._in_head or self._refusal is not None:
-            return  # a trailer field; it must not pass for a checked header field
-        name = name.lower()
-        if name in _CHECKED_HEADERS:
-            self._check_header(name, value)
-        self.headers.append((name, value))
-
-    def _check_header(self, name: bytes, value: bytes) -> None:
-        if name == b"expect":
-            self.expect_100_continue = value.lower() == b"100-continue"
-        elif name == b"transfer-encoding":
-            if self._chunked or value.lower() != b"chunked":
-                self._refusal = UNSUPPORTED_CODING, "Transfer-Encoding must be `chunked`, given once."
-            self._chunked = True
-        elif int(value) > self.server_state.limits.largest_body:
-            self._refusal = self._body_too_large()
-
-    def on_headers_complete(self) -> None:
-        version = self.parser.get_http_version()
-        if self._refusal is None:
-            most = self.server_state.limits.largest_head
-            self._refusal = headers.find_fault(self.url, self.headers, version, self._chunked, most)
-        if self._refusal is not None:
-            return
-        self._in_head = False
         self._in_body = True
-        self._head_bytes = self._body_bytes = 0
-        if self._running is None:
-            self._wait_started = self.loop.time()
-        before = self.cycle
-        stays = version != "1.0" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
-        self.cycle = cycle = RequestCycle(self, self._build_scope(version), stays)
-        cycle.waiting_for_100_continue = self.expect_100_continue
+        self._count_bytes(len(cycle.complete_body))
+        if self._refusal is not None:
+            self._refuse(*self._refusal)
+            return
+        self._in_body = False
         self._start_or_queue(cycle, before)
 
-    def _start_or_queue(self, cycle: RequestCycle, before: RequestResponseCycle | None) -> None:
+    # Responses.
+
+    def _start_or_queue(self, cycle: RequestCycle, before: RequestCycle | None) -> None:
         if before is None or before.response_complete:
             self._start_asgi_task(cycle, self.app)
         else:
             self.pipeline.appendleft((cycle, self.app))
 
-    def _build_scope(self, version: str) -> HTTPScope:
-        target = httptools.parse_url(self.url)
-        path = target.path.decode("ascii")
-        return {
-            "type": "http",
-            "asgi": _ASGI,
-            "http_version": version,
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme or "http",
-            "method": self.parser.get_method().decode("ascii"),
-            "root_path": "",
-            "path": urllib.parse.unquote(path) if "%" in path else path,
-            "raw_path": target.path,
-            "query_string": target.query or b"",
-            "headers": self.headers,
-            "state": {},
-        }
-
-    def on_body(self, body: bytes) -> None:
-        if self._refusal is not None:
-            return
-        self._body_bytes += len(body)
-        if self._body_bytes > self.server_state.limits.largest_body:
-            self._refusal = self._body_too_large()
-            return
-        super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        if self._refusal is not None:
-            return
-        self._in_body = False
-        super().on_message_complete()
-
-    def _body_too_large(self) -> headers.HeadFault:
-        return TOO_LARGE, f"A request body may have at most {self.server_state.limits.largest_body} bytes."
-
-    # Responses.
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def _start_asgi_task(self, cycle: RequestCycle, app: ASGI3Application) -> None:  # type: ignore[override]
         self._running = cycle
         task = self.loop.create_task(self._run_app(cycle, app))
         self.tasks.add(task)
 
-    async def _run_app(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    async def _run_app(self, cycle: RequestCycle, app: ASGI3Application) -> None:
         """Run the application. This is cheaper than a callback at the end of the task."""
         try:
             await cycle.run_asgi(app)
@@ -268,22 +180,48 @@ class ServerConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        self._running = None
+        if self._running is not None:
+            self._running.account.release()
+            self._running = None
         if self._lingering or self.transport.is_closing():
             return
         self._wait_started = self.loop.time()
-        if self.flow.read_paused:
+        if not self.pipeline and not self.flow.held and self._is_body_unneeded():
+            self._linger()
+            return
+        if self.transport.get_write_buffer_size():
+            self.flow.hold()  # no further request until this answer is read
+        elif self.flow.read_paused:
             self.flow.resume_reading()
-        if self.pipeline:
+        if self.pipeline or self.flow.held:
+            self.server_state.queue_turn(self)
+
+    def _is_body_unneeded(self) -> bool:
+        """Whether the request was answered before it was complete, and much of it is missing."""
+        return self._in_body and (
+            self.expect_100_continue or not headers.is_nearly_complete(self.headers, self._body_bytes)
+        )
+
+    def take_turn(self) -> None:
+        """Start the next pipelined request, or read on, once the client has read the answers so far."""
+        if self._running is not None or self._lingering or self.transport.is_closing():
+            return
+        if self.transport.get_write_buffer_size():
+            self._awaits_reader = True
+            self.transport.set_write_buffer_limits(high=0)  # so that resume_writing means that all is sent
+        elif self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
         elif self.flow.held:
             put_off, self._deferred = self._deferred, b""
             self.flow.release()
-            self.loop.call_soon(self.data_received, put_off)
-        elif self._in_body and (
-            self.expect_100_continue or not headers.is_nearly_complete(self.headers, self._body_bytes)
-        ):
-            self._linger()  # answered before the request was complete: the rest is not needed
+            self.data_received(put_off)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._awaits_reader:
+            self._awaits_reader = False
+            self.transport.set_write_buffer_limits()
+            self.server_state.queue_turn(self)
 
     # Closing.
 
@@ -308,6 +246,8 @@ class ServerConnection(HttpToolsProtocol):
             elif self._in_body and waited > limits.body_seconds:
                 detail = f"The body was incomplete after {limits.body_seconds:g} s; got {self._body_bytes} bytes."
                 self._refuse(TOO_SLOW, detail)
+        elif self.pipeline:
+            return  # the next request waits for its turn
         elif self._in_body:
             if waited > _LINGER_SECONDS:
                 self.transport.close()
@@ -339,11 +279,12 @@ class ServerConnection(HttpToolsProtocol):
         refused = self.cycle if self._in_body else None
         if refused is not None and self.pipeline and self.pipeline[0][0] is refused:
             self.pipeline.popleft()
+            self.cycle.drop()
             self.cycle = self.pipeline[0][0] if self.pipeline else self._running or refused
         elif refused is None or refused is not self._running:
             refused = None
         self._in_body = False
-        if self._running is not None and self._running is not refused:
+        if self.pipeline or (self._running is not None and self._running is not refused):
             self.server_state.closed_reasons[problem.code] += 1
             self.cycle.keep_alive = False  # answer the earlier requests, then close
             self._deferred = b""
@@ -360,8 +301,7 @@ class ServerConnection(HttpToolsProtocol):
     def _disconnect_requests(self) -> None:
         for cycle in (self._running, *(waiting for waiting, _ in self.pipeline)):
             if cycle is not None:
-                cycle.disconnected = True
-                cycle.message_event.set()
+                cycle.drop()
         self.pipeline.clear()
         self._running = None
         if self.flow is not None:
@@ -369,18 +309,36 @@ class ServerConnection(HttpToolsProtocol):
 
     def _send_problem(self, problem: ProblemType, detail: str) -> None:
         self.server_state.closed_reasons[problem.code] += 1
-        body = problem.body(detail)
-        fields = [
-            *self.server_state.default_headers,
-            (b"content-type", MEDIA_TYPE.encode()),
-            (b"content-length", str(len(body)).encode()),
-            (b"cache-control", b"no-store"),
-            (b"connection", b"close"),
-        ]
-        if problem.status == 503:
-            fields.append((b"retry-after", b"5"))
-        head = b"".join(b"%s: %s\r\n" % field for field in fields)
-        self.transport.write(STATUS_LINE[problem.status] + head + b"\r\n" + body)
+        self.transport.write(problem.encode_response(self.server_state.default_headers, detail))
+
+    def give_way(self, error: Overloaded) -> None:
+        """Drop the unauthenticated request, because its bytes are needed for others."""
+        self.loop.call_soon(self._give_way, error)
+
+    def _give_way(self, error: Overloaded) -> None:
+        if not self._discarding and not self.transport.is_closing():
+            self._refuse(problem_type(error.code), error.message)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request has begun to arrive or is being answered."""
+        arriving = self._in_body or (self._in_head and self._head_bytes)
+        return self._running is None and not self.pipeline and not arriving
+
+    def keep_place(self) -> None:
+        """Keep the place in a full server, once a request's sender is authenticated."""
+        self.server_state.strangers.pop(self, None)
+
+    def evict(self) -> None:
+        """Close this connection at once, because another client needs its place."""
+        self.keep_place()
+        self.connections.discard(self)
+        self._discarding = True
+        if self.is_idle or self.is_streaming:
+            self.server_state.closed_reasons[TOO_MANY_CONNECTIONS.code] += 1
+        else:
+            self._send_problem(TOO_MANY_CONNECTIONS, _GAVE_WAY)
+        self.disconnect()
 
     def _linger(self) -> None:
         """Close our side, and discard further input until the client notices."""

@@ -17,6 +17,7 @@ from doorward.config.settings import ServerSettings
 from doorward.core.errors import Unusable
 from doorward.doors.http.headers import HeaderFields
 from doorward.doors.http.problems import MEDIA_TYPE, OTHER_HOST, OTHER_ORIGIN, ProblemType
+from doorward.doors.http.public_address import parse_public_url
 
 _NAME = r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9.-]+)"
 _HOST = re.compile(_NAME + r"(?::(?P<port>[0-9]{1,5}))?", re.IGNORECASE | re.ASCII)
@@ -79,20 +80,31 @@ class HostGuard:
 
 
 def allowed_host_names(server: ServerSettings) -> tuple[str, ...]:
-    """The names of this server: those in the settings, and the address it listens on."""
+    """The names of this server: those in the settings, the address it listens on, and that of its public address."""
     for name in server.allowed_hosts:
         if not re.fullmatch(_NAME, name, re.IGNORECASE | re.ASCII):
             raise Unusable(
                 f"The setting server.allowed_hosts takes plain host names such as `doorward.example`; given {name!r}.",
                 hint="Leave out schemes, ports and wildcards. Write an IPv6 address in brackets.",
             )
-    own = f"[{server.host}]" if ":" in server.host else server.host
-    return server.allowed_hosts if is_wildcard_address(server.host) else (*server.allowed_hosts, own)
+    names = server.allowed_hosts
+    if not is_wildcard_address(server.host):
+        names += (f"[{server.host}]" if ":" in server.host else server.host,)
+    public = _parse_host(parse_public_url(server.public_url).partition("://")[2], "https")
+    return (*names, public[0]) if public is not None else names
+
+
+def allowed_origins(server: ServerSettings) -> tuple[str, ...]:
+    """The origins of pages that may send requests: those in the settings, and the public address."""
+    public = parse_public_url(server.public_url)
+    return (*server.allowed_origins, public) if public else server.allowed_origins
 
 
 def wildcard_host_warning(server: ServerSettings) -> str:
     """A warning for a server that listens on every address while allowed_hosts has its default; else empty."""
-    if not is_wildcard_address(server.host) or server.allowed_hosts != ServerSettings().allowed_hosts:
+    if not is_wildcard_address(server.host) or server.public_url:
+        return ""
+    if server.allowed_hosts != ServerSettings().allowed_hosts:
         return ""
     return (
         f"Doorward listens on every address of this machine but accepts only requests for "

@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
+from doorward.core.byte_budget import ByteBudget
 from doorward.core.events import CommandExecuted
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -18,9 +19,10 @@ _BOUNDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0)
 
 
 class Metrics(Collector):
-    def __init__(self, running: Callable[[], int], ledger_records: Callable[[], int]) -> None:
+    def __init__(self, running: Callable[[], int], ledger_records: Callable[[], int], budget: ByteBudget) -> None:
         self._running = running
         self._ledger_records = ledger_records
+        self._budget = budget
         self._calls: dict[tuple[str, str], int] = {}
         self._buckets = [0] * (len(_BOUNDS) + 1)
         """Calls per histogram bucket, not cumulative."""
@@ -46,6 +48,10 @@ class Metrics(Collector):
         yield seconds
         yield GaugeMetricFamily("doorward_running", "Commands running now", value=self._running())
         yield GaugeMetricFamily("doorward_ledger_records", "Records in the ledger", value=self._ledger_records())
+        yield GaugeMetricFamily("doorward_inflight_bytes", "Bytes of unanswered requests now", value=self._budget.held)
+        yield GaugeMetricFamily(
+            "doorward_inflight_bytes_peak", "Most bytes of unanswered requests since the start", value=self._budget.peak
+        )
 
     def render(self) -> bytes:
         return generate_latest(self._registry)

@@ -17,6 +17,8 @@ from doorward.core.escape_invisible import escape_invisible
 _HEALTH_TIMEOUT = 1.0
 """Seconds to wait for the process on a port to say whether it is Doorward."""
 _BACKLOG = 2_048
+_MAX_UNSENT = 65_536
+"""Unsent bytes that the kernel takes for each connection, so that unread answers soon stop further work."""
 
 
 class PortHolder(NamedTuple):
@@ -37,6 +39,7 @@ def listen(host: str, port: int, another: str = "doorward up --port") -> socket.
         # asyncio disables Nagle's algorithm only when the protocol is named; otherwise answers wait 40 ms.
         sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _MAX_UNSENT)
         sock.bind((host, port))
         sock.listen(_BACKLOG)
         return sock

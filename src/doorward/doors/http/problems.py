@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 from starlette.responses import Response
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from doorward.core.errors import DoorwardError, Failed
 from doorward.core.model import Outcome
@@ -27,6 +28,20 @@ class ProblemType(NamedTuple):
         return msgspec.json.encode(
             {"type": "about:blank", "title": self.title, "status": self.status, "detail": detail, "code": self.code}
         )
+
+    def encode_response(self, default_headers: Iterable[tuple[bytes, bytes]], detail: str) -> bytes:
+        """The whole response, after which the connection is closed."""
+        body = self.body(detail)
+        fields = [
+            *default_headers,
+            (b"content-type", MEDIA_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"connection", b"close"),
+        ]
+        if self.status in (429, 503):
+            fields.append((b"retry-after", b"5"))
+        return STATUS_LINE[self.status] + b"".join(b"%s: %s\r\n" % field for field in fields) + b"\r\n" + body
 
 
 NOT_HTTP = ProblemType(400, "not_http", "The request is not valid HTTP")
@@ -123,6 +138,11 @@ HTTP_PROBLEMS = {
     )
 }
 """Problems that occur before the gate decides anything."""
+
+
+def problem_type(code: str) -> ProblemType:
+    """The problem of an outcome code."""
+    return ProblemType(HTTP_STATUS[code], code, PROBLEM_TITLES[code])
 
 
 class HttpProblem(Exception):

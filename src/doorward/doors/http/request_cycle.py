@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import functools
+from collections.abc import Hashable
 from typing import Any
 
-from starlette.types import Send
+from starlette.types import Scope, Send
 from uvicorn._types import ASGIReceiveEvent, HTTPScope
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+from doorward.core.byte_budget import ByteAccount
+
+_ACCOUNT = "doorward.account"
+"""Where the state of a scope holds the account of the request's bytes."""
 
 
 class HoldableFlow(FlowControl):
@@ -30,6 +36,28 @@ class HoldableFlow(FlowControl):
             super().resume_reading()
 
 
+class RequestAccount(ByteAccount):
+    """The bytes of one request. Once its sender is authenticated, its connection keeps its place."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection.server_state.budget, connection.give_way)
+        self._connection = connection
+        self.caller = connection.server_state.owner
+
+    def authenticate(self, caller: Hashable) -> None:
+        super().authenticate(caller)
+        self._connection.keep_place()
+
+
+def authenticate_sender(scope: Scope, caller: Hashable) -> None:
+    """Count a request for its caller, now that a door has authenticated it. Raises TooFast if it has too many bytes."""
+    account = scope.get("state", {}).get(_ACCOUNT)
+    if account is not None:
+        account.authenticate(caller)
+
+
 class RequestCycle(RequestResponseCycle):
     access_log = False
     disconnected = False
@@ -45,6 +73,7 @@ class RequestCycle(RequestResponseCycle):
     def __init__(self, connection: Any, scope: HTTPScope, keep_alive: bool) -> None:
         """Set only the attributes that differ between requests; the class holds the others."""
         self.scope = scope
+        self.account = scope["state"][_ACCOUNT] = RequestAccount(connection)
         self.transport = connection.transport
         self.flow = connection.flow
         self.logger = connection.logger
@@ -61,6 +90,15 @@ class RequestCycle(RequestResponseCycle):
     def body(self) -> bytearray:  # type: ignore[override]
         """Received parts of a body that the application has not read yet."""
         return bytearray()
+
+    def drop(self) -> None:
+        """Disconnect the application, and drop what it has not read."""
+        if not self.response_complete:
+            self.disconnected = True
+            self.message_event.set()
+        self.body.clear()
+        self.complete_body = None
+        self.account.release()
 
     async def receive(self) -> ASGIReceiveEvent:
         if self.complete_body is not None and not self.disconnected and not self.response_complete:

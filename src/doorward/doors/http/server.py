@@ -9,17 +9,20 @@ import logging
 import resource
 import signal
 import socket
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterator
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.server import ServerState
 
 from doorward.config.settings import ServerSettings
+from doorward.core.byte_budget import ByteBudget
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.http.connection import ServerConnection
+from doorward.doors.http.public_address import TrustedProxies
 from doorward.gate.executions.registry import ExecutionRegistry
+from doorward.rooms.people import OWNER
 
 _GC_THRESHOLDS = 50_000, 20, 100
 """With Python's defaults a collection starts every few calls and takes about a tenth of their time."""
@@ -38,6 +41,10 @@ def tune_garbage_collection() -> None:
 
 SOCKETS = 2
 """The public address and the owner's socket."""
+RESERVED_SHARE = 8
+"""One in this many places of a door is reserved for authenticated clients."""
+_TURNS_AT_ONCE = 8
+"""Pipelined requests that are started in one iteration of the event loop."""
 _RESERVED_FILES = 1_024
 """Files reserved for everything else: the database, helper processes, logs, other doors."""
 
@@ -70,12 +77,49 @@ log = logging.getLogger(__name__)
 class ServerConnections(ServerState):
     """All connections of one socket. `most` is below the setting when the process may open too few files."""
 
-    def __init__(self, limits: ServerSettings, most: int) -> None:
+    def __init__(self, limits: ServerSettings, most: int, budget: ByteBudget, owner: Hashable | None = None) -> None:
+        """`owner` is the caller of every request, on a socket that only one account can open."""
         super().__init__()
         self.limits = limits
         self.max_connections = most
+        self.budget = budget
+        self.owner = owner
+        self.proxies = TrustedProxies(limits.trusted_proxies)
+        self.largest_body = min(limits.largest_body, budget.total - budget.total // 8, budget.each)
+        self.strangers: dict[ServerConnection, None] = {}
+        """Connections without an authenticated request so far, oldest first."""
+        self._turns: deque[ServerConnection] = deque()
+        """Connections that wait to go on with pipelined requests."""
+        self._next_turns: asyncio.Handle | None = None
         self.closed_reasons: Counter[str] = Counter()
         """Why connections were closed since the last check, counted by reason."""
+
+    def admit(self, connection: ServerConnection) -> bool:
+        """Whether a new connection gets a place. Strangers give way to it, idle ones first, oldest first."""
+        is_full = len(self.connections) >= self.max_connections
+        most_strangers = self.max_connections - self.max_connections // RESERVED_SHARE
+        if self.strangers and (is_full or len(self.strangers) >= most_strangers):
+            next((one for one in self.strangers if one.is_idle), next(iter(self.strangers))).evict()
+        elif is_full:
+            return False
+        if self.owner is None:
+            self.strangers[connection] = None
+        return True
+
+    def queue_turn(self, connection: ServerConnection) -> None:
+        """Let a connection go on with its pipelined requests when it is its turn.
+
+        Only a few connections do so in each iteration of the event loop, so that other clients do not wait for
+        thousands of pipelined requests.
+        """
+        self._turns.append(connection)
+        if self._next_turns is None:
+            self._next_turns = asyncio.get_running_loop().call_soon(self._give_turns)
+
+    def _give_turns(self) -> None:
+        for _ in range(min(len(self._turns), _TURNS_AT_ONCE)):
+            self._turns.popleft().take_turn()
+        self._next_turns = asyncio.get_running_loop().call_soon(self._give_turns) if self._turns else None
 
     def sweep(self, now: float) -> None:
         """Close connections that exceed a time limit. Many closed at once make one log line."""
@@ -161,7 +205,9 @@ async def serve(
     doors: list[tuple[ASGIApp, socket.socket]] = [(server.private, private)]
     if public is not None:
         doors.insert(0, (server.public, public))
-    held = [ServerConnections(limits, limits.connections if most is None else most) for _ in doors]
+    most = limits.connections if most is None else most
+    owners = [None if app is server.public else OWNER for app, _ in doors]
+    held = [ServerConnections(limits, most, server.budget, owner) for owner in owners]
     listeners = [_create_listener(app, some) for (app, _), some in zip(doors, held, strict=True)]
     async with asyncio.TaskGroup() as tasks:
         for listener, (_, sock) in zip(listeners, doors, strict=True):

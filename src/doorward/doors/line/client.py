@@ -62,7 +62,8 @@ class PeerIdentity:
         self._host = host
         self._token = ""
         self._room = ""
-        self._refused = False
+        self.refused = False
+        """Whether a token on this connection was invalid, so that no request is accepted."""
         self._refusal_reason = "it connected while a token was required; connect again"
         self._local = LineClient(_OWNER_PROGRAM, f"{DOOR}:{_normalize_host(host)}", settings.room, host)
 
@@ -76,22 +77,27 @@ class PeerIdentity:
         else:
             self._refusal_reason = ""
 
+    @property
+    def own_session(self) -> str:
+        """The session of a program of this account; empty when the other end needs a token."""
+        return "" if self._refusal_reason else self._local.session
+
     def remember(self, client: LineClient) -> None:
         """Use the token and room of initialize for every later request of the connection."""
         self._token = client.credential.token
         self._room = client.room if self._token else ""
-        self._refused = False
+        self.refused = False
 
     def refuse(self) -> None:
         """Refuse the connection after an invalid token, until initialize brings a valid one.
 
         A client that sends a token must never fall back to acting for the owner without one.
         """
-        self._refused = True
+        self.refused = True
 
     def identify(self, asked: LineRequest, room: str = "") -> LineClient:
         """The client that sent a request, with its credential."""
-        if self._refused and not (asked.token and asked.method == "initialize"):
+        if self.refused and not (asked.token and asked.method == "initialize"):
             raise NotAuthenticated(
                 "A token on this connection was refused, so no request is accepted. "
                 "Send initialize with a valid token, or connect again.",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
 from doorward.config.settings import Settings
+from doorward.core.byte_budget import ByteBudget
 from doorward.core.errors import DEFECT, BadParams, Broken, DoorwardError, Overloaded, TimedOut, Withdrawn
 from doorward.doors.line import frames
 from doorward.doors.line.client import PeerIdentity
@@ -40,6 +41,7 @@ class LineConnection(asyncio.Protocol):
         settings: Settings,
         openness: TokenlessAccess,
         partings: GracefulCloser,
+        budget: ByteBudget,
         join: Callable[[LineConnection], bool],
         leave: Callable[[LineConnection], None],
     ) -> None:
@@ -58,6 +60,9 @@ class LineConnection(asyncio.Protocol):
         self._running: set[PendingCall] = set()
         self._lines = LineBuffer(self._line.request_bytes)
         self._arrived: deque[bytes | OversizedLine] = deque()
+        self._arrived_bytes = 0
+        self.account = budget.open_account(self._close)
+        """The received bytes that are not handled yet."""
         self._behind = False
         """Whether received lines wait because earlier answers must be sent first."""
         self._out: list[bytes] = []
@@ -85,6 +90,8 @@ class LineConnection(asyncio.Protocol):
     async def _identify_peer(self, theirs: tuple[str, int], ours: tuple[str, int]) -> None:
         """Identify the other end before anything is read. A thread does it, because the kernel's table may be long."""
         await asyncio.to_thread(self._peer.check_account, theirs, ours)
+        if self._peer.own_session:
+            self.account.authenticate(self._peer.own_session)
         self._transport.resume_reading()
 
     def data_received(self, data: bytes) -> None:
@@ -94,7 +101,9 @@ class LineConnection(asyncio.Protocol):
         self._last_request = self._loop.time()
         if not self._first_bytes_checked and not self._check_first_bytes(data):
             return
-        self._arrived.extend(self._lines.feed(data))
+        for line in self._lines.feed(data):
+            self._arrived.append(line)
+            self._arrived_bytes += len(line)
         if not self._lines.is_incomplete:
             self._half_since = 0.0
         elif not self._half_since or b"\n" in data:
@@ -104,7 +113,13 @@ class LineConnection(asyncio.Protocol):
     def _handle_arrived(self) -> None:
         """Handle received lines, but no faster than answers are sent: a short request can have a very long answer."""
         while self._arrived and not self._stalled and self._out_bytes < _HIGH_WATER:
-            self._handle_line(self._arrived.popleft())
+            line = self._arrived.popleft()
+            self._arrived_bytes -= len(line)
+            self._handle_line(line)
+        try:
+            self.account.hold(self._arrived_bytes + self._lines.size)
+        except DoorwardError as fault:
+            self._close(fault)
         if self._arrived and not self._behind:
             self._behind = True
             self._transport.pause_reading()
@@ -119,15 +134,9 @@ class LineConnection(asyncio.Protocol):
         if not start:
             return True
         self._first_bytes_checked = True
-        if start.startswith(b"{"):
-            return True
-        if start[:2] == b"\x16\x03" and not self._tls:
-            what = "The client uses TLS, but this door has no certificate"
-        else:
-            what = "The first line is not a request"
-        shape = '{"id":"1","method":"list_tools","params":{}}'
-        self._close(BadParams(f"{what}. Send one line of JSON such as {shape}."))
-        return False
+        if not start.startswith(b"{"):
+            self._close(frames.other_protocol(start, tls=self._tls))
+        return not self._closing
 
     def _handle_line(self, line: bytes | OversizedLine) -> None:
         if self._closing or (isinstance(line, bytes) and not line.strip()):
@@ -162,8 +171,11 @@ class LineConnection(asyncio.Protocol):
     def _dispatch(self, asked: LineRequest) -> None:
         if asked.method == "initialize":
             self._initialize(asked)
-            return
         client = self._methods.identify(self._peer, asked)
+        if not self._peer.refused:
+            self.account.authenticate(client.session)
+        if asked.method == "initialize":
+            return
         if asked.method == "list_tools":
             self._send(self._methods.list_tools(client, asked))
         elif asked.method == "call_tool":
@@ -252,7 +264,9 @@ class LineConnection(asyncio.Protocol):
         """Stay open after the end of input: a client that sends a line and closes its side still wants the answer."""
         if self._closing:
             return False
-        self._arrived.append(self._lines.take_rest())
+        rest = self._lines.take_rest()
+        self._arrived.append(rest)
+        self._arrived_bytes += len(rest)
         self._half_since = 0.0
         self._ended = True
         self._handle_arrived()
@@ -286,11 +300,16 @@ class LineConnection(asyncio.Protocol):
         """Seconds without a request; 0 while a call runs."""
         return 0.0 if self._tasks else now - self._last_request
 
-    def close_idle(self, now: float) -> None:
-        """Close this idle connection, because another client needs its place."""
-        seconds = self.idle_seconds(now)
-        message = f"No request for {seconds:.1f} s, and another client needs the place. The connection is closed."
+    def give_way(self, now: float) -> None:
+        """Close this connection, because another client needs its place."""
+        why = "No valid credentials" if self.is_stranger else f"No request for {self.idle_seconds(now):.1f} s"
+        message = f"{why}, and another client needs the place. The connection is closed."
         self._close(Overloaded(message, hint="Connect again for the next request."))
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether no request has been authenticated yet."""
+        return self.account.caller is None
 
     def _check_reader(self, now: float) -> None:
         """Wait for a client that reads slowly, and close one that does not read at all."""
@@ -347,7 +366,7 @@ class LineConnection(asyncio.Protocol):
             return
         self._flush()
         self._closing = True
-        self._arrived.clear()
+        self._drop_input()
         self._cancel_calls()
         self._leave(self)
         self._closer.close(self._transport, may_send=not self._ended)
@@ -360,10 +379,15 @@ class LineConnection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         self._closing = True
-        self._arrived.clear()
+        self._drop_input()
         self._cancel_calls()
         self._leave(self)
         self._closer.forget(self._transport)
+
+    def _drop_input(self) -> None:
+        self._arrived.clear()
+        self._lines.take_rest()
+        self.account.release()
 
     def _cancel_calls(self) -> None:
         for pending in (*self._waiting, *(one for one in self._running if not one.began)):

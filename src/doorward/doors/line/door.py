@@ -15,6 +15,7 @@ from doorward.core.errors import Unusable
 from doorward.core.events import ServersLoaded
 from doorward.doors.http.host_guard import is_wildcard_address
 from doorward.doors.http.ports import listen
+from doorward.doors.http.server import RESERVED_SHARE
 from doorward.doors.line.audit_log import AuditLog
 from doorward.doors.line.connection import LineConnection
 from doorward.doors.line.environment import other_port_hint
@@ -33,16 +34,20 @@ class LineDoor:
     def __init__(self, gate: Gate, services: Services, audit: AuditLog | None = None) -> None:
         self._settings = services.settings
         self._access = TokenlessAccess(services)
+        self._intake = services.intake
         self._access.log_change()
         self._unsubscribe = services.events.subscribe(self._access.log_change, ServersLoaded)
         self._methods = LineMethods(gate, services, audit)
-        self._connections: set[LineConnection] = set()
+        self._connections: dict[LineConnection, None] = {}
+        """The open connections, oldest first."""
         self._closer = GracefulCloser(services.settings.line.arrival_seconds)
         self._timer: asyncio.TimerHandle | None = None
         self._tick_seconds = _tick_interval(services.settings.line)
 
     def create_connection(self) -> LineConnection:
-        return LineConnection(self._methods, self._settings, self._access, self._closer, self._admit, self._leave)
+        return LineConnection(
+            self._methods, self._settings, self._access, self._closer, self._intake, self._admit, self._leave
+        )
 
     async def close(self) -> None:
         self._unsubscribe()
@@ -52,10 +57,19 @@ class LineDoor:
         await self._closer.shut_down(_FLUSH_SECONDS)
 
     def _admit(self, connection: LineConnection) -> bool:
-        """Accept a connection if there is room, or if the longest idle one can be closed for it."""
-        if len(self._connections) >= self._settings.line.clients and not self._make_room():
+        """Accept a connection if there is room, or if another one can be closed for it.
+
+        Strangers, which have sent no valid credentials yet, give way first, and leave some places to other clients.
+        """
+        most = self._settings.line.clients
+        strangers = [one for one in self._connections if one.is_stranger]
+        is_full = len(self._connections) >= most
+        if strangers and (is_full or len(strangers) >= most - most // RESERVED_SHARE):
+            idle = [one for one in strangers if not one.account.held]
+            (idle or strangers)[0].give_way(asyncio.get_running_loop().time())
+        elif is_full and not self._make_room():
             return False
-        self._connections.add(connection)
+        self._connections[connection] = None
         if self._timer is None:
             self._schedule_tick()
         return True
@@ -67,11 +81,11 @@ class LineDoor:
         silent = max(self._connections, key=lambda one: one.idle_seconds(now))
         if silent.idle_seconds(now) < self._settings.line.give_way_seconds:
             return False
-        silent.close_idle(now)
+        silent.give_way(now)
         return True
 
     def _leave(self, connection: LineConnection) -> None:
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
 
     def _schedule_tick(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._tick_seconds, self._tick)

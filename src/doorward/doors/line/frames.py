@@ -17,6 +17,9 @@ class OversizedLine(msgspec.Struct, frozen=True):
 
     beginning: bytes
 
+    def __len__(self) -> int:
+        return len(self.beginning)
+
 
 class LineBuffer:
     __slots__ = ("_most", "_rest", "_skipping")
@@ -42,6 +45,11 @@ class LineBuffer:
                 beginning = self._rest[: self._most]
                 self._skipping, self._rest = True, b""
                 yield OversizedLine(beginning)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the incomplete line."""
+        return len(self._rest)
 
     @property
     def is_incomplete(self) -> bool:
@@ -100,6 +108,14 @@ def parse_request(line: bytes) -> LineRequest:
             body.get("method") not in METHODS[1:] and isinstance(params, dict) and "token" in params
         )
         raise
+
+
+def other_protocol(start: bytes, *, tls: bool) -> BadParams:
+    """The error for a connection whose first bytes are not the start of a request."""
+    what = "The first line is not a request"
+    if start[:2] == b"\x16\x03" and not tls:
+        what = "The client uses TLS, but this door has no certificate"
+    return BadParams(f'{what}. Send one line of JSON such as {{"id":"1","method":"list_tools","params":{{}}}}.')
 
 
 def may_contain_token(line: bytes) -> bool:

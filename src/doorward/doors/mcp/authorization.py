@@ -9,9 +9,10 @@ from urllib.parse import quote
 import msgspec
 from starlette.types import Receive, Scope, Send
 
-from doorward.config.settings import McpSettings
+from doorward.config.settings import Settings
 from doorward.core.errors import NotAuthenticated
 from doorward.core.model import Credential
+from doorward.doors.http.public_address import parse_public_url
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 _encode = msgspec.json.Encoder().encode
@@ -30,15 +31,15 @@ def read_bearer(headers: Mapping[bytes, bytes]) -> Credential:
     return Credential(token=token.strip())
 
 
-def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: McpSettings) -> str:
+def base_url(scope: Scope, headers: Mapping[bytes, bytes], settings: Settings) -> str:
     """The base URL that the client used. The guard has already checked the Host header."""
-    if settings.public_url:
-        return settings.public_url.rstrip("/")
+    if settings.server.public_url:
+        return parse_public_url(settings.server.public_url)
     host = headers.get(b"host", b"127.0.0.1").decode("latin-1")
     return f"{scope.get('scheme', 'http')}://{host}"
 
 
-def build_challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: McpSettings, path: str) -> bytes:
+def build_challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: Settings, path: str) -> bytes:
     """The WWW-Authenticate header of a refusal: where the client learns how to authenticate.
 
     A client can put anything into a path, and the path arrives decoded, so it is encoded again for the header.
@@ -52,7 +53,7 @@ def build_challenge(scope: Scope, headers: Mapping[bytes, bytes], settings: McpS
 class ProtectedResourceMetadata:
     """The public RFC 9728 document that says how an MCP endpoint is protected."""
 
-    def __init__(self, settings: McpSettings) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,8 +64,8 @@ class ProtectedResourceMetadata:
             "resource_name": "Doorward",
             "bearer_methods_supported": ["header"],
         }
-        if self._settings.authorization_servers:
-            about["authorization_servers"] = self._settings.authorization_servers
+        if self._settings.mcp.authorization_servers:
+            about["authorization_servers"] = self._settings.mcp.authorization_servers
         body = _encode(about)
         await send(
             {

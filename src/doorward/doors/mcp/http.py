@@ -7,6 +7,7 @@ Origin. This endpoint authenticates every request, and the gate authenticates ev
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,6 +23,7 @@ from doorward.core.model import Credential
 from doorward.core.wire import codes, frames, meta
 from doorward.core.wire.frames import WireError, WireRequest, WireResponse
 from doorward.core.wire.meta import RequestMeta
+from doorward.doors.http.request_cycle import authenticate_sender
 from doorward.doors.mcp import authorization, http_request, results
 from doorward.doors.mcp.door import McpDoor, current_task
 from doorward.doors.mcp.http_reply import DisconnectWatch, HttpReply, StreamLimiter, UnwatchedRequests
@@ -82,7 +84,7 @@ class HttpEndpoint:
         except WireError as error:
             await reply.finish(error.frame(reply.id), STATUS.get(error.code, 400))
         except NotAuthenticated as error:
-            where = authorization.build_challenge(scope, headers, self._settings, scope["path"])
+            where = authorization.build_challenge(scope, headers, self._door.services.settings, scope["path"])
             reply.headers.append((b"www-authenticate", where))
             await reply.finish(results.refusal(error).frame(reply.id), 401)
         except NotFound as error:
@@ -112,7 +114,7 @@ class HttpEndpoint:
         self, scope: Scope, receive: Receive, headers: Mapping[bytes, bytes], credential: Credential, reply: HttpReply
     ) -> None:
         method = scope["method"]
-        self._gate.caller(credential)
+        authenticate_sender(scope, principal_of(self._gate.caller(credential)))
         if b"mcp-session-id" not in headers:
             raise HttpRefusal(405, f"{method} needs the header Mcp-Session-Id. Send messages with POST.")
         session = self._find_session(scope, headers, credential)
@@ -126,8 +128,7 @@ class HttpEndpoint:
     async def _post(
         self, scope: Scope, receive: Receive, head: RequestHead, credential: Credential, reply: HttpReply
     ) -> None:
-        if not (head.may_post and head.is_small):
-            self._gate.caller(credential)  # authenticate before reading a large body
+        self._authenticate_sender(scope, head, credential)
         headers = head.headers
         reply.open = head.accepts_events
         most = self._settings.largest_message
@@ -141,6 +142,16 @@ class HttpEndpoint:
         elif b"mcp-session-id" in headers:
             self._door.handle_notification(self._find_session(scope, headers, credential).peer, frame)
         await reply.send_status(202)
+
+    def _authenticate_sender(self, scope: Scope, head: RequestHead, credential: Credential) -> None:
+        """Authenticate before a large body is read. A small one is read anyway, because a refusal quotes its id."""
+        if not (head.may_post and head.is_small):
+            head.principal = principal_of(self._gate.caller(credential))
+        elif head.principal is None:
+            with contextlib.suppress(DoorwardError):
+                head.principal = principal_of(self._gate.caller(credential))
+        if head.principal is not None:
+            authenticate_sender(scope, head.principal)
 
     async def _request(
         self,
@@ -257,7 +268,7 @@ class EndpointShortcut:
 
 def mcp_routes(door: McpDoor) -> list[Route]:
     """The endpoint under both of its paths, and the metadata that tells clients how to authenticate."""
-    endpoint, metadata = HttpEndpoint(door), authorization.ProtectedResourceMetadata(door.services.settings.mcp)
+    endpoint, metadata = HttpEndpoint(door), authorization.ProtectedResourceMetadata(door.services.settings)
     known = authorization.WELL_KNOWN
     return [
         Route(PATH, endpoint),

@@ -6,7 +6,7 @@ The HTTP server below limits how long a body may take.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from starlette.types import Receive, Scope
 
@@ -61,6 +61,8 @@ class RequestHead:
 
     def __init__(self, headers: Mapping[bytes, bytes]) -> None:
         self.headers = headers
+        self.principal: Hashable | None = None
+        """The caller for which the bytes of such requests are counted. It proves nothing."""
 
     @functools.cached_property
     def credential(self) -> Credential:
@@ -140,23 +142,25 @@ async def read_body(receive: Receive, head: RequestHead, most: int) -> bytes:
     if announced.isdigit() and len(announced) < 20 and int(announced) > most:
         raise _too_large(most)
     message = await receive()
+    if message["type"] == "http.disconnect":
+        raise _incomplete()
     if not message.get("more_body", False):
-        return _check_whole(message, message.get("body", b""), most)
+        whole: bytes = message.get("body", b"")
+        if len(whole) > most:
+            raise _too_large(most)
+        return whole
     body = bytearray(message.get("body", b""))
-    while message.get("more_body", False):
+    while message.get("more_body", False) and len(body) <= most:
         message = await receive()
         body += message.get("body", b"")
-        if len(body) > most:
-            raise _too_large(most)
-    return _check_whole(message, bytes(body), most)
+    if message["type"] == "http.disconnect" or len(body) > most:
+        body.clear()  # the error holds on to this frame until the next garbage collection
+        raise _incomplete() if message["type"] == "http.disconnect" else _too_large(most)
+    return bytes(body)
 
 
-def _check_whole(message: Mapping[str, object], body: bytes, most: int) -> bytes:
-    if message["type"] == "http.disconnect":
-        raise HttpRefusal(400, "The client disconnected before it sent the whole request.")
-    if len(body) > most:
-        raise _too_large(most)
-    return body
+def _incomplete() -> HttpRefusal:
+    return HttpRefusal(400, "The client disconnected before it sent the whole request.")
 
 
 def _too_large(most: int) -> HttpRefusal:

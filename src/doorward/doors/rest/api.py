@@ -17,6 +17,7 @@ from doorward.core.model import Request as Asked
 from doorward.doors.console.login import ConsoleLoginEndpoints
 from doorward.doors.console.stream import ConsoleStream
 from doorward.doors.http.problems import HttpProblem
+from doorward.doors.rest import request_reader
 from doorward.doors.rest.agent import AgentEndpoint
 from doorward.doors.rest.auth import AuthEndpoints
 from doorward.doors.rest.command_routes import COMMAND_OPERATIONS
@@ -137,4 +138,5 @@ def _allow_line_breaks(route: R) -> R:
 
 
 async def _recipe_schema(request: Request) -> Response:
+    request_reader.read_query(request, [])
     return json_response(PUBLISHED)

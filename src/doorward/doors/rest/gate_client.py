@@ -17,9 +17,11 @@ from doorward.core.model import Request as Asked
 from doorward.doors.http import problems
 from doorward.doors.http.call_stream import CLIENT_CLOSED, run_while_connected
 from doorward.doors.http.problems import HttpProblem
+from doorward.doors.http.request_cycle import authenticate_sender
 from doorward.doors.rest import request_reader
 from doorward.doors.rest.operation import CommandOperation
 from doorward.doors.rest.resource import ResponseReady
+from doorward.doors.rest.sse import principal_of
 from doorward.gate.executions.notices import Watcher
 from doorward.gate.gate import Gate
 
@@ -42,7 +44,8 @@ class GateClient:
         shown = offered[0]
         for shown in offered:
             with contextlib.suppress(NotAuthenticated):
-                self.gate.caller(shown)
+                caller = self.gate.caller(shown)
+                authenticate_sender(request.scope, principal_of(caller))
                 return shown
         address = request_reader.client_address(request)
         outcome = await self.gate.handle(Asked(command=command, credential=shown, door=DOOR, address=address))

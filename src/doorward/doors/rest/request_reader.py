@@ -122,12 +122,14 @@ async def read_body(request: Request, most: int = MAX_BODY_BYTES) -> bytes:
             "unsupported_media_type", f"The body must not have a Content-Encoding; given {encoding[:40]!r}."
         )
     read = bytearray()
+    complete = False
     try:
         async with asyncio.timeout(LONGEST_ARRIVAL):
             async for chunk in request.stream():
                 read += chunk
                 if len(read) > most:
                     raise _too_large(most, "it has more")
+        complete = True
     except ClientDisconnect as error:
         raise BadParams("The client disconnected before its request was complete.") from error
     except TimeoutError as error:
@@ -136,6 +138,9 @@ async def read_body(request: Request, most: int = MAX_BODY_BYTES) -> bytes:
             f"The body was incomplete after {LONGEST_ARRIVAL:g} s; got {len(read)} bytes.",
             headers={"Connection": "close"},
         ) from error
+    finally:
+        if not complete:
+            read.clear()  # the error holds on to this frame until the next garbage collection
     return bytes(read)
 
 

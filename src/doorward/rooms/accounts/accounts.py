@@ -26,6 +26,7 @@ from doorward.rooms.accounts import passwords
 from doorward.rooms.accounts.attempt_limits import (
     ACCOUNT_LIMIT,
     ADDRESS_LIMIT,
+    ATTACKED_LIMIT,
     PAIR_LIMIT,
     REGISTRATION_LIMIT,
     AttemptLimiter,
@@ -142,10 +143,10 @@ class Accounts:
         kept = await sql.password(self._store, user.tenant, user.id)
         if kept is not None and current is not None:
             key = f"account\0{user.tenant}\0{user.id}"
-            self._limiter.count((f"change\0{key}", PAIR_LIMIT), (key, ACCOUNT_LIMIT))
+            self._limiter.count((f"change\0{key}", PAIR_LIMIT))
             if not await self._passwords.verify(current, kept):
                 raise BadParams("The current password is wrong.", hint="Give it as the parameter `current`.")
-            self._limiter.uncount(f"change\0{key}", key)
+            self._limiter.uncount(f"change\0{key}")
         hash = await self._passwords.hash(new)
         ended = 0
 
@@ -195,9 +196,11 @@ class Accounts:
         self, attempt: AccountAttempt, code: str, agent: str, before: BrowserSession | None, instead: bool
     ) -> Entrance:
         address = f"address\0{attempt.address}"
-        self._limiter.count((address, ADDRESS_LIMIT))
-        user = self._browsers.check_link(code)
-        self._limiter.uncount(address)
+        try:
+            user = self._browsers.check_link(code)
+        except NotAuthenticated:
+            self._limiter.count((address, ADDRESS_LIMIT))  # a valid link works whatever others tried from the address
+            raise
         if before is not None and not instead and (before.tenant, before.user) != (user.tenant, user.id):
             raise Conflict(
                 f"This browser is logged in as {before.user!r}, but the link is for {user.id!r}.",
@@ -225,7 +228,9 @@ class Accounts:
         account = f"account\0{attempt.tenant[:100]}\0{attempt.user[:100]}"
         address = f"address\0{attempt.address}"
         pair = f"{account}\0{address}"
-        self._limiter.count((pair, PAIR_LIMIT), (account, ACCOUNT_LIMIT), (address, ADDRESS_LIMIT))
+        attacked = self._limiter.is_reached(account, ACCOUNT_LIMIT)
+        self._limiter.count((pair, ATTACKED_LIMIT if attacked else PAIR_LIMIT), (address, ADDRESS_LIMIT))
+        self._limiter.add(account)
         user = self._people.get(attempt.tenant, attempt.user)
         kept = await sql.password(self._store, user.tenant, user.id) if user is not None else None
         fits = await self._passwords.verify(password[: passwords.MAX_LENGTH + 1], kept)

@@ -19,7 +19,9 @@ class AttemptLimit(NamedTuple):
 PAIR_LIMIT = AttemptLimit(5, 60.0)
 """From one address to one account."""
 ACCOUNT_LIMIT = AttemptLimit(30, 900.0)
-"""To one account from all addresses. It is high, so that a stranger cannot easily lock somebody out."""
+"""To one account from all addresses. Beyond it, each address gets fewer attempts, and none is locked out by others."""
+ATTACKED_LIMIT = AttemptLimit(1, 60.0)
+"""From one address to one account that is under attack."""
 ADDRESS_LIMIT = AttemptLimit(100, 900.0)
 """From one address to all accounts."""
 REGISTRATION_LIMIT = AttemptLimit(10, 900.0)
@@ -42,6 +44,13 @@ class AttemptLimiter:
             raise TooFast(f"Too many attempts. Try again in {wait:.0f} s.", retry_after=wait, rule="built-in: attempts")
         for key, _ in limited:
             self._window(key).append(now)
+
+    def add(self, key: str) -> None:
+        """Count an attempt without a limit."""
+        self._window(key).append(self._clock.steady())
+
+    def is_reached(self, key: str, limit: AttemptLimit) -> bool:
+        return self._wait(key, limit, self._clock.steady()) > 0
 
     def uncount(self, *keys: str) -> None:
         """Uncount an attempt that succeeded."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.store.ledger.record import is_signed, sign
 from doorward.store.sqlite import Head
 
@@ -64,7 +65,7 @@ def _end_of_lines(descriptor: int) -> int:
 def _parse_line(line: bytes) -> Checkpoint | None:
     try:
         return msgspec.json.decode(line, type=Checkpoint)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except DECODE_ERRORS:
         return None
 
 

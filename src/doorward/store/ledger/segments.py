@@ -16,6 +16,7 @@ from doorward.config.home import fsync_folder
 from doorward.core.clock import Clock
 from doorward.core.errors import Unusable
 from doorward.core.model import ANONYMOUS
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.store.ledger import queries as sql
 from doorward.store.ledger import record
 from doorward.store.ledger.record import Entry
@@ -50,7 +51,7 @@ def read_segment(file: Path) -> Iterator[tuple[Any, ...]]:
                 if tuple(value) != record.COLUMNS:
                     raise msgspec.ValidationError("a line does not have the fields of a record")
                 yield tuple(value.values())
-    except (OSError, EOFError, zlib.error, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, *DECODE_ERRORS) as error:
         raise Unusable(f"The segment {file} cannot be read: {error}.", hint="See: doorward audit verify") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import subprocess
 import time
@@ -15,6 +16,7 @@ from stdio_client import StdioClient
 
 from doorward.doors.mcp.stdio.frames import MAX_MESSAGE_BYTES
 from doorward_process import BIN, Doorward
+from mutation import mutate_line
 from waiting import AT_LEISURE, PATIENCE, wait_until
 
 
@@ -91,6 +93,19 @@ def test_a_line_that_is_no_message_gets_an_error_and_the_session_goes_on(client:
         assert client.message()["error"]["code"] == code, line[:80]
     client.write(b"\n \r\n")
     assert client.ask("ping")["result"] == {}
+
+
+def test_the_session_survives_mutated_messages(client: StdioClient) -> None:
+    """Each is answered with an error, ignored as a notification, or still a valid request; none ends the process."""
+    chance = random.Random(5)
+    cancelled = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%b"}}'
+    client.write(cancelled % b"\xff" + b"\n")
+    assert client.message()["error"]["code"] == -32700
+    valid = [cancelled % b"one", b'{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{"cursor":"x"}}']
+    for _ in range(20):
+        client.write(b"".join(mutate_line(chance, chance.choice(valid)) + b"\n" for _ in range(10)))
+        assert client.ask("ping")["result"] == {}
+    assert any("error" in message for message in client.seen)
 
 
 def test_a_person_at_the_client_approves_through_it(doorward: Doorward) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from doorward.core.strictjson import DECODE_ERRORS
 from doorward.core.wire.ids import Id, is_id
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -78,14 +79,14 @@ def peek(line: bytes) -> MessageHead:
     """The head of a message; an empty head if the line is not a message."""
     try:
         return _decode_head(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except DECODE_ERRORS:
         return MessageHead()
 
 
 def read_params(head: MessageHead) -> dict[str, Any]:
     try:
         found = _decode_any(head.params)
-    except (msgspec.DecodeError, RecursionError):
+    except DECODE_ERRORS:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -16,6 +16,7 @@ import msgspec
 
 from doorward.config.home import Home, HomeLock, short_path
 from doorward.core.errors import BadParams, DoorwardError, Unreachable, concrete_errors
+from doorward.core.strictjson import DECODE_ERRORS
 
 CONTROL_PREFIX = b"#"
 MOVING = b"#moving"
@@ -82,7 +83,7 @@ async def send_hello(sock: socket.socket, hello: Hello) -> bool:
             await loop.sock_sendall(sock, encode_line(hello))
             said = await read_first_line(sock)
             welcome = _decode_welcome(said)
-    except (OSError, TimeoutError, msgspec.DecodeError):
+    except (OSError, TimeoutError, *DECODE_ERRORS):
         return False
     welcome.check()
     return True
@@ -94,7 +95,7 @@ async def receive_hello(sock: socket.socket) -> Hello:
         said = await read_first_line(sock)
     try:
         return _decode_hello(said)
-    except msgspec.DecodeError as error:
+    except DECODE_ERRORS as error:
         raise BadParams(
             f"The running Doorward process does not understand this one: {error}.",
             hint="It may be another version of Doorward. Stop it and start it again.",
@@ -145,7 +146,7 @@ def _request_handover(sock: socket.socket, lock: HomeLock) -> bool:
             sock.sendall(encode_line(Hello(hand_over=True)))
             said, extra, _, _ = sock.recvmsg(MAX_LINE_BYTES, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
             refused = not said or bool(_decode_welcome(said).code)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, *DECODE_ERRORS):
             return False
         descriptors = array.array("i")
         for level, kind, data in extra:
