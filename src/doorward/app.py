@@ -114,6 +114,7 @@ async def open_house(
     """
     home.create()
     configured = changes or settings.load_settings(home.settings)
+    home.check_workspace(configured.files.workspace)
     key = home.load_key()
     handler = logs.write_to(home.path)
     try:

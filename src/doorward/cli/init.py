@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+from pathlib import Path
 
 import click
 
 from doorward.app import open_house
 from doorward.cli import report
 from doorward.config.home import Home, HomeLock
-from doorward.config.settings import find_home_folder
+from doorward.config.settings import find_home_folder, load_settings
 from doorward.core.errors import Unusable
+from doorward.rooms.people import LOCAL
 
 
 @click.command("init")
@@ -19,12 +22,13 @@ from doorward.core.errors import Unusable
 def command(workspace: str) -> None:
     """Create the home folder (DOORWARD_HOME, or ~/.doorward). Safe to repeat."""
     home = Home(find_home_folder())
+    folder = _check_workspace(home, workspace) if workspace else ""
     home.create()
     with HomeLock(home) as lock:
         if not lock.take():
             raise lock.busy_error()
-        if workspace:
-            _set_workspace(home, workspace)
+        if folder and not home.settings.exists():
+            home.settings.write_text(f"[files]\nworkspace = {json.dumps(folder)}\n")
         made = asyncio.run(_create_home(home))
     if made:
         click.echo("Created the home folder:\n  " + "\n  ".join(made))
@@ -33,11 +37,22 @@ def command(workspace: str) -> None:
     report.print_note("Next: doorward run data/list --collection=rooms")
 
 
-def _set_workspace(home: Home, workspace: str) -> None:
-    if home.settings.exists():
-        raise Unusable(f"The settings file {home.settings} already exists.", hint="Set files.workspace in it.")
-    folder = click.Path(exists=True, file_okay=False, resolve_path=True).convert(workspace, None, None)
-    home.settings.write_text(f"[files]\nworkspace = {json.dumps(str(folder))}\n")
+def _check_workspace(home: Home, workspace: str) -> str:
+    """The folder to write into the settings. Raise if it does not exist, or if an existing home uses another one."""
+    folder = Path(os.path.realpath(Path(workspace).expanduser()))
+    if not folder.is_dir():
+        raise Unusable(
+            f"The workspace {folder} {'is not a folder' if folder.exists() else 'does not exist'}.",
+            hint="Create the folder, or correct --workspace.",
+        )
+    if home.settings.exists() or home.database.exists():
+        current = home.workspace(load_settings(home.settings).files.workspace, LOCAL, LOCAL)
+        if Path(os.path.realpath(current)) != folder:
+            raise Unusable(
+                f"The home folder {home.path} already exists, with the workspace {current}; nothing was changed.",
+                hint=f"To use another one, set files.workspace to {json.dumps(str(folder))} in {home.settings}.",
+            )
+    return str(folder)
 
 
 async def _create_home(home: Home) -> list[str]:
