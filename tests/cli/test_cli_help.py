@@ -80,3 +80,30 @@ def test_a_wrong_option_or_a_missing_one_ends_with_2(args: list[str], shared: Do
     assert ended.code == 2
     assert ended.err.startswith("Usage: doorward ")
     assert "Error: " in ended.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["file/write", "--help"],
+        ["file/write", "-h"],
+        ["--room=general", "file_write", "--path=x", "--help"],
+        ["file/write --help"],
+    ],
+)
+def test_help_after_a_command_is_the_help_of_that_command(args: list[str], shared: Doorward) -> None:
+    ended = shared("run", *args)
+    assert (ended.code, "Usage: doorward run" in ended.out) == (0, False)
+    assert "file/write: Write a file" in ended.out
+    assert "\n  --path=<string>              File path in the workspace" in ended.out
+    assert "\n  [--encoding=<base64|utf-8>]  The encoding" in ended.out
+    assert "for example: file/write --path=notes/today.md" in ended.out
+
+
+def test_the_help_of_a_program_has_its_options_and_needs_no_permission(shared: Doorward) -> None:
+    assert "-r --recursive" in shared("run", "grep", "--help").out
+    assert "system/status: Show" in shared("run", "system/status", "--help").out
+    assert shared("run", "ls", "-h").json["result"]["argv"] == ["ls", "--human-readable", "--"]
+    unknown = shared("run", "file/wirte", "--help")
+    assert (unknown.code, "file/write" in unknown.err) == (3, True)
+    assert "parameters: none" in shared("shell", "-c", "system/status -h").out

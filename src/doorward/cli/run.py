@@ -6,21 +6,23 @@ import contextlib
 import shutil
 import sys
 import time
+from typing import Any
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
 
 from doorward.cli import local_client, report, servers_view
-from doorward.cli.live_view import LiveView
+from doorward.cli.live_view import LiveView, escape_output
 from doorward.cli.local_client import EXIT_INTERRUPTED
+from doorward.cli.text_wrap import terminal_width, wrap_indented
 from doorward.config.home import Home
 from doorward.config.settings import find_home_folder, load_settings
 from doorward.core.argtext import parse_line
 from doorward.core.command import Command
 from doorward.core.errors import Unusable
 from doorward.core.model import Outcome
-from doorward.doors.terminal.messages import TerminalRequest
+from doorward.doors.terminal.messages import HELP_COMMAND, TerminalRequest
 
 
 def complete_command(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -90,8 +92,6 @@ class RunCommand(click.Command):
         end = theirs.index("--") if "--" in theirs else len(theirs)
         flags = [arg for arg in theirs[:end] if arg in _FLAGS]
         ctx.obj = [arg for arg in theirs[:end] if arg not in _FLAGS] + theirs[end:]
-        if "--help" in ctx.obj[:end]:
-            return super().parse_args(ctx, ["--help"])
         return super().parse_args(ctx, [*flags, *ours])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -143,7 +143,8 @@ def command(
     doorward run shell/ls -la src
     doorward run bash --command='make test'
 
-    On a terminal, output appears as it is written, and Ctrl-C cancels the execution.
+    On a terminal, output appears as it is written, and Ctrl-C cancels the execution. COMMAND --help shows the
+    parameters of a command.
     """
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
@@ -172,12 +173,22 @@ def command(
 
 
 def _show_outcome(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
-    """Print an outcome. Results too wide for a table use the view of their own subcommand."""
+    """Print an outcome. Results too wide for a table use the view of their own subcommand, and help is plain text."""
+    if outcome.command == HELP_COMMAND != name and outcome.status == "done" and not as_json:
+        _show_help(outcome.result)
+        return int(outcome.result["exitCode"])
     view = _RESULT_VIEWS.get(name)
     if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
         return report.show_outcome(outcome, as_json, told=told)
     view(outcome.result)
     return 0
+
+
+def _show_help(result: dict[str, Any]) -> None:
+    for line in escape_output(result["stdout"]).splitlines():
+        click.echo(wrap_indented(line, terminal_width(), 4))
+    if result["stderr"]:
+        click.echo(escape_output(result["stderr"]), nl=False, err=True)
 
 
 def _resolve_approval(ask: TerminalRequest, outcome: Outcome, live: LiveView, wait: bool, as_json: bool) -> Outcome:
