@@ -118,7 +118,7 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 @click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Use the identity of this token.")
 @click.option("--ticket", default="", help="Resume a call after its approval.")
 @click.option("--wait", is_flag=True, help="If the call needs approval, wait for the decision.")
-@click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; execute nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; change nothing.")
 @click.option("--cache", is_flag=True, help="For safe reads, accept a cached result up to a minute old.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
 @click.pass_context
@@ -164,8 +164,11 @@ def command(
     )
     live = LiveView(as_json)
     outcome = local_client.follow(ask, live)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if outcome.status == "parked":
-        outcome = _resolve_approval(ask, outcome, live, wait, as_json)
+        outcome = _resolve_approval(ask, outcome, live, wait, at_terminal=at_terminal)
+    elif outcome.dry_run and at_terminal and not token:
+        _add_trial(ask, outcome)
     code = _show_outcome(name, outcome, as_json, live.output_shown)
     if outcome.status == "parked":
         _print_next_steps(outcome)
@@ -191,10 +194,21 @@ def _show_help(result: dict[str, Any]) -> None:
         click.echo(escape_output(result["stderr"]), nl=False, err=True)
 
 
-def _resolve_approval(ask: TerminalRequest, outcome: Outcome, live: LiveView, wait: bool, as_json: bool) -> Outcome:
+def _add_trial(ask: TerminalRequest, outcome: Outcome) -> None:
+    """Show the person at the terminal what a program changes, as its approval would. Its agent does not see that."""
+    effect = outcome.result.get("effect")
+    if not outcome.result["approval"] or not isinstance(effect, dict) or "trial" not in effect:
+        return
+    own = local_client.run(msgspec.structs.replace(ask, room="", speak_as=""))
+    if own.dry_run and isinstance(own.result.get("effect"), dict):
+        effect["trial"] = own.result["effect"].get("trial", effect["trial"])
+
+
+def _resolve_approval(
+    ask: TerminalRequest, outcome: Outcome, live: LiveView, wait: bool, *, at_terminal: bool
+) -> Outcome:
     """At a terminal, ask the person to decide. Otherwise wait for the decision with --wait, or leave it pending."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if at_terminal and not wait and not ask.token and outcome.result["kind"] != "human":
         report.print_note(f"{outcome.message} It would run exactly:")
         click.echo(f"  {outcome.result['shown']}")
