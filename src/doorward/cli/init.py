@@ -11,6 +11,7 @@ import click
 
 from doorward.app import open_house
 from doorward.cli import report
+from doorward.cli.local_client import reject_empty
 from doorward.config.home import Home, HomeLock
 from doorward.config.settings import find_home_folder, load_settings
 from doorward.core.errors import Unusable
@@ -18,7 +19,12 @@ from doorward.rooms.people import LOCAL
 
 
 @click.command("init")
-@click.option("--workspace", default="", help="Folder for file commands. By default, a folder in the home folder.")
+@click.option(
+    "--workspace",
+    default="",
+    callback=reject_empty,
+    help="Folder for file commands. By default, a folder in the home folder.",
+)
 def command(workspace: str) -> None:
     """Create the home folder (DOORWARD_HOME, or ~/.doorward). Safe to repeat."""
     home = Home(find_home_folder())

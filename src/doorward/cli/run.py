@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from doorward.cli import local_client, report, servers_view
 from doorward.cli.live_view import LiveView, escape_output
-from doorward.cli.local_client import EXIT_INTERRUPTED
+from doorward.cli.local_client import EXIT_INTERRUPTED, reject_empty
 from doorward.cli.text_wrap import terminal_width, wrap_indented
 from doorward.config.home import Home
 from doorward.config.settings import find_home_folder, load_settings
@@ -113,9 +113,16 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
     "agent",
     default=DEFAULT_AGENT,
     show_default=True,
+    callback=reject_empty,
     help="Agent that acts on your behalf; `me` for yourself.",
 )
-@click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Use the identity of this token.")
+@click.option(
+    "--token",
+    default="",
+    envvar="DOORWARD_TOKEN",
+    callback=reject_empty,
+    help="Use the identity of this token.",
+)
 @click.option("--ticket", default="", help="Resume a call after its approval.")
 @click.option("--wait", is_flag=True, help="If the call needs approval, wait for the decision.")
 @click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; change nothing.")

@@ -117,6 +117,8 @@ def _take_door_options(
         if word.startswith("--room=") and key not in declared:
             room = value
         elif word.startswith("--as=") and key not in declared:
+            if not value:  # it would mean the person, who may do more than an agent
+                raise BadParams("--as is empty. Give the name of an agent, or `me` for yourself.")
             speak_as = "" if value == "me" else value
         else:
             kept.append(word)
