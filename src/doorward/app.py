@@ -120,6 +120,7 @@ async def open_house(
     home.remove_leftovers()
     configured = changes or settings.load_settings(home.settings)
     home.workspace(configured.files.workspace, LOCAL, LOCAL)
+    home.check_workspace(configured.files.workspace)
     key = home.load_key()
     handler = logs.write_to(home.path)
     try:

@@ -43,6 +43,7 @@ def test_list_shows_what_runs_first_and_show_says_how_far_it_is(doorward: Doorwa
     shown = doorward("executions", "show", id).json["result"]
     talker.tell("end", 0)
     assert [item["state"] for item in listed] == ["running", "completed"]
+    assert listed[0]["summary"] == shown["summary"] != ""
     assert (shown["state"], shown["fraction"], shown["message"], shown["stdoutBytes"]) == (
         "running",
         0.25,
@@ -119,3 +120,16 @@ def test_what_waits_for_a_place_says_so_and_ctrl_c_withdraws_it(doorward: Doorwa
     assert "refused (withdrawn) talk/live was cancelled by owner before it began. Nothing ran." in terminal.shown
     for talker in talkers:
         talker.tell("end", 0)
+
+
+def test_calls_of_one_command_are_told_apart_by_their_parameters(doorward: Doorward) -> None:
+    scripts = ["echo one", "echo two", "PASSWORD=hunter2-hunter2 true"]
+    for script in scripts:
+        doorward("run", "--as=me", "--room=", "bash", f"--command={script}")
+    listed = doorward("executions", "list", "--limit=3").json["result"]["items"]
+    assert [one["command"] for one in listed] == ["bash"] * 3
+    assert [one["summary"] for one in listed[1:]] == ["echo two", "echo one"]
+    assert "hunter2" not in str(listed)
+    assert doorward("executions", "show", listed[1]["execution"]).json["result"]["summary"] == "echo two"
+    seen = doorward.on_terminal("doorward executions list --limit=3").out
+    assert [words in seen for words in ("bash echo one", "bash echo two", "hunter2")] == [True, True, False]

@@ -47,6 +47,36 @@ class TestInit:
         assert f"contains Doorward's home folder {doorward.home}, which no command may read" in ended.err
         assert not (doorward.home / "doorward.toml").exists()
 
+    def test_a_workspace_given_to_an_existing_home_changes_nothing_and_says_how_to_change_it(
+        self, doorward: Doorward, tmp_path: Path
+    ) -> None:
+        doorward("init")
+        there = sorted(doorward.home.iterdir())
+        (tmp_path / "other").mkdir()
+        ended = doorward("init", "--workspace", "other")
+        assert ended.code != 0
+        assert "already exists" in ended.err
+        assert "nothing was changed" in ended.err
+        assert f'set files.workspace to "{tmp_path}/other" in {doorward.home}/doorward.toml' in " ".join(
+            ended.err.split()
+        )
+        assert sorted(doorward.home.iterdir()) == there
+        assert doorward("init", "--workspace", str(doorward.home / "workspace")).code == 0
+
+    def test_a_mistyped_workspace_is_refused_and_not_created(self, doorward: Doorward, tmp_path: Path) -> None:
+        ended = doorward("init", "--workspace", "projcet")
+        assert (ended.code != 0, f"The workspace {tmp_path}/projcet does not exist." in ended.err) == (True, True)
+        assert not doorward.home.exists()
+        doorward("init")
+        (doorward.home / "doorward.toml").write_text(f'[files]\nworkspace = "{tmp_path}/projcet"\n')
+        for words in (("run", "file/list"), ("status",), ("up", "--port", "0")):
+            ended = doorward(*words)
+            assert (ended.code != 0, f"The workspace {tmp_path}/projcet does not exist." in ended.err) == (
+                True,
+                True,
+            ), words
+        assert not (tmp_path / "projcet").exists()
+
     def test_every_home_has_a_secret_of_its_own(self, tmp_path: Path) -> None:
         homes = [Doorward(tmp_path / name / "home") for name in ("one", "two")]
         for one in homes:

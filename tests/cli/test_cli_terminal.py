@@ -43,6 +43,15 @@ def test_a_value_with_fields_of_its_own_is_a_table_in_its_place(shared: Doorward
     assert any(re.fullmatch(r" +\+hello", line) for line in shown[place:])
 
 
+def test_a_dry_run_shows_the_person_what_a_program_changes_and_not_their_agent(shared: Doorward) -> None:
+    line = "doorward run --dry-run bash --command='echo made > made.txt; echo said'"
+    shown = "\n".join(lines(shared, line))
+    assert "In a trial run on a copy it ended with exit code 0." in shown
+    assert re.search(r"^ +\+made$", shown, re.MULTILINE)
+    assert "| said" not in "\n".join(lines(shared, f"{line} | cat"))
+    assert not (shared.home / "workspace" / "made.txt").exists()
+
+
 def test_a_change_names_its_execution_once(shared: Doorward) -> None:
     shown = lines(shared, "doorward rooms create cellar --recipe=support")
     assert sum(line.startswith("execution ") for line in shown) == 1

@@ -52,6 +52,8 @@ def held(file: Path, name: str = "doorward") -> Any:
         OURS,
         {"command": "C:\\Tools\\doorward.exe", "args": ["mcp"]},
         {"command": "/usr/bin/python3", "args": ["-m", "doorward", "mcp", "--room", "general"]},
+        {"command": "uvx", "args": ["doorward", "mcp", "--room", "general"]},
+        {"command": "/usr/bin/pipx", "args": ["run", "--spec", "doorward @ file:///d", "doorward", "mcp"]},
         REMOTE,
         {"httpUrl": "https://example.org/mcp/lab", "headers": {"Authorization": f"Bearer ${TOKEN_VARIABLE}"}},
         {"url": "https://example.org/mcp/lab", "bearer_token_env_var": TOKEN_VARIABLE},
@@ -69,6 +71,7 @@ def test_what_starts_doorward_or_leads_to_it_is_ours(entry: Any) -> None:
         5,
         {},
         {"command": "npx", "args": ["-y", "doorward-like", "mcp"]},
+        {"command": "uvx", "args": ["doorward-like", "mcp"]},
         {"command": PROGRAM, "args": ["up"]},
         {"command": PROGRAM},
         {"command": "doorward-mine", "args": ["mcp"]},
@@ -258,3 +261,68 @@ def test_of_a_server_that_runs_its_address_is_written_and_its_rooms_are_known(
     assert isinstance(connect("cursor", "--yes", "--room", "nosuch").exception, NotFound)
     assert not (account / ".cursor").exists()
     assert connect("cursor", "--yes").exit_code == 0
+
+
+class Installed:
+    """A package as it was installed, from a package index or from a place of its own."""
+
+    def __init__(self, origin: Any = None) -> None:
+        self.origin = origin
+
+    def read_text(self, name: str) -> str | None:
+        assert name == "direct_url.json"
+        return json.dumps(self.origin) if self.origin else None
+
+
+FORK = {"url": "https://example.org/d.git", "vcs_info": {"vcs": "git", "requested_revision": "v2", "commit_id": "0"}}
+
+
+@pytest.mark.parametrize(
+    ("cache", "runner", "origin", "words"),
+    [
+        (".cache/uv/archive-v0/AbC", "uvx", None, ["doorward"]),
+        (
+            ".tmpQ/environments-v2/0123",
+            "uvx",
+            FORK,
+            ["--from", "doorward @ git+https://example.org/d.git@v2", "doorward"],
+        ),
+        (".local/share/pipx/.cache/0123", "pipx", None, ["run", "doorward"]),
+        (
+            ".cache/pipx/0123",
+            "pipx",
+            {"url": "file:///d.whl"},
+            ["run", "--spec", "doorward @ file:///d.whl", "doorward"],
+        ),
+    ],
+)
+def test_a_program_in_a_cache_is_started_by_the_runner_of_that_cache(
+    account: Path, monkeypatch: pytest.MonkeyPatch, cache: str, runner: str, origin: Any, words: list[str]
+) -> None:
+    cached = account / cache / "bin" / "doorward"
+    for program in (cached, account / "bin" / runner):
+        program.parent.mkdir(parents=True)
+        program.touch(0o700)
+    monkeypatch.setattr("sys.argv", [str(cached)])
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed(origin))
+    monkeypatch.setenv("PATH", str(account / "bin"))
+    file = cursor(doorward=OURS)
+    assert connect("cursor", "--yes").exit_code == 0
+    assert held(file) == {"command": str(account / "bin" / runner), "args": [*words, "mcp", "--room", "general"]}
+    assert connect("cursor", "--yes").stdout.startswith("Nothing to change")
+    monkeypatch.setenv("PATH", str(account))
+    before = file.read_text()
+    ended = connect("cursor", "--yes")
+    assert f"{cached} is in a cache that {runner} can empty at any time" in str(ended.exception)
+    assert "Install Doorward first" in getattr(ended.exception, "hint", "")
+    assert file.read_text() == before
+
+
+def test_a_program_in_a_temporary_folder_is_pointed_out(account: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(account))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed())
+    (account / "doorward").touch(0o700)
+    monkeypatch.setattr("sys.argv", [str(account / "doorward")])
+    assert f"{account}/doorward is in a temporary folder" in connect("cursor", "--print").stderr
+    monkeypatch.setattr("sys.argv", [PROGRAM])
+    assert "a temporary folder" not in connect("cursor", "--print").stderr

@@ -57,6 +57,14 @@ async def test_an_empty_pool_refuses_until_it_recovers_and_never_falls_below_its
     assert after.status == "done"
 
 
+async def test_a_dry_run_that_runs_a_program_on_a_copy_needs_energy(opened):
+    empty = Settings(energy=EnergySettings(enabled=True, start=0.0, recovery_per_second=0.0))
+    async with opened(changes=empty) as driver:
+        refused = await driver.ask("bash", by="", room="", params={"command": "true"}, dry_run=True)
+        only_read = await driver.ask("shell/ls", by="", room="", params={}, dry_run=True)
+    assert (refused.code, only_read.code) == ("out_of_energy", "dry_run")
+
+
 async def test_failed_work_costs_too_and_refused_work_costs_nothing(house, scratch, clock):
     async with house(changes=ON, requireApproval={"scratch/touch": True}, timeoutSeconds=1) as driver:
         caller = driver.house.gate.caller(_agent())

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from doorward.agents.models.model import ToolSpec
 from doorward.core.classification import Effects
 from doorward.core.command import Command, Example
+from doorward.core.tool_schema import flatten_schema
 from doorward.gate.recipes.policy import Policy
 
 _MAX_NAMES = 12
@@ -23,7 +24,7 @@ def describe_tool(command: Command, policy: Policy | None) -> ToolSpec:
     return ToolSpec(
         command.wire,
         says,
-        command.schema,
+        flatten_schema(command.schema).schema,
         command.name,
         (*command.facts.examples, *_recipe_examples(command, policy)),
         reads_only=command.reads_only,

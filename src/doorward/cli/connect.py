@@ -17,6 +17,7 @@ from doorward.cli import local_client as runner
 from doorward.cli.clients import config_edit as changes
 from doorward.cli.clients import registry, toml_config
 from doorward.cli.clients.config_edit import ConfigEdit
+from doorward.cli.clients.program import find_program
 from doorward.cli.clients.registry import CLIENTS, GENERIC, HttpEntry, McpClientConfig, Scope, StdioEntry
 from doorward.config.home import Home
 from doorward.config.settings import find_home_folder, load_settings
@@ -204,13 +205,11 @@ def _is_installed(client: McpClientConfig, machine: ClientMachine) -> bool:
 
 
 def _stdio_entry(room: str) -> StdioEntry:
-    """Return an entry that starts this same program by its absolute path."""
+    """Return an entry that starts this same program."""
     folder = find_home_folder()
     env = {} if folder == Path.home() / ".doorward" else {"DOORWARD_HOME": str(folder)}
-    program = Path(os.path.abspath(sys.argv[0]))
-    if program.name == "__main__.py" or not os.access(program, os.X_OK):
-        return StdioEntry(sys.executable, ["-m", "doorward", "mcp", "--room", room], env)
-    return StdioEntry(str(program), ["mcp", "--room", room], env)
+    program, *words = find_program()
+    return StdioEntry(program, [*words, "mcp", "--room", room], env)
 
 
 def _http_entry(home: Home, room: str, with_token: bool) -> HttpEntry:

@@ -91,5 +91,5 @@ def _table_row(item: dict[str, Any]) -> dict[str, Any]:
         "began": f"{began:%m-%d %H:%M:%S}",
         "seconds": f"{item['seconds']:.1f}",
         "room": item.get("room"),
-        "command": item["command"],
+        "command": f"{item['command']} {item.get('summary', '')}".rstrip(),
     }

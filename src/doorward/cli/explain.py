@@ -16,9 +16,20 @@ from doorward.doors.terminal.messages import TerminalRequest
 @click.argument("name", metavar="COMMAND", shell_complete=run.complete_command)
 @click.option("--room", default=DEFAULT_ROOM, show_default=True, help="Room the command would run in; empty for none.")
 @click.option(
-    "--as", "agent", default=DEFAULT_AGENT, show_default=True, help="Agent that would call it; `me` for yourself."
+    "--as",
+    "agent",
+    default=DEFAULT_AGENT,
+    show_default=True,
+    callback=local_client.reject_empty,
+    help="Agent that would call it; `me` for yourself.",
 )
-@click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Use the identity of this token.")
+@click.option(
+    "--token",
+    default="",
+    envvar="DOORWARD_TOKEN",
+    callback=local_client.reject_empty,
+    help="Use the identity of this token.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (the default in a pipe).")
 @click.pass_context
 def command(ctx: click.Context, name: str, room: str, agent: str, token: str, as_json: bool) -> None:

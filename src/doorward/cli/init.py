@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+from pathlib import Path
 
 import click
 
 from doorward.app import open_house
 from doorward.cli import report
+from doorward.cli.local_client import reject_empty
 from doorward.config.home import Home, HomeLock
-from doorward.config.settings import find_home_folder
+from doorward.config.settings import find_home_folder, load_settings
 from doorward.core.errors import Unusable
 from doorward.rooms.people import LOCAL
 
 
 @click.command("init")
-@click.option("--workspace", default="", help="Folder for file commands. By default, a folder in the home folder.")
+@click.option(
+    "--workspace",
+    default="",
+    callback=reject_empty,
+    help="Folder for file commands. By default, a folder in the home folder.",
+)
 def command(workspace: str) -> None:
     """Create the home folder (DOORWARD_HOME, or ~/.doorward). Safe to repeat."""
     home = Home(find_home_folder())
-    if workspace:
-        folder = click.Path(exists=True, file_okay=False, resolve_path=True).convert(workspace, None, None)
-        workspace = str(home.workspace(str(folder), LOCAL, LOCAL))
+    folder = _check_workspace(home, workspace) if workspace else ""
     home.create()
     with HomeLock(home) as lock:
         if not lock.take():
             raise lock.busy_error()
-        if workspace:
-            _set_workspace(home, workspace)
+        if folder and not home.settings.exists():
+            home.settings.write_text(f"[files]\nworkspace = {json.dumps(folder)}\n")
         made = asyncio.run(_create_home(home))
     if made:
         click.echo("Created the home folder:\n  " + "\n  ".join(made))
@@ -37,10 +43,23 @@ def command(workspace: str) -> None:
     report.print_note("Next: doorward run data/list --collection=rooms")
 
 
-def _set_workspace(home: Home, workspace: str) -> None:
-    if home.settings.exists():
-        raise Unusable(f"The settings file {home.settings} already exists.", hint="Set files.workspace in it.")
-    home.settings.write_text(f"[files]\nworkspace = {json.dumps(workspace)}\n")
+def _check_workspace(home: Home, workspace: str) -> str:
+    """The folder to write into the settings. Raise if it does not exist, or if an existing home uses another one."""
+    folder = Path(os.path.realpath(Path(workspace).expanduser()))
+    if not folder.is_dir():
+        raise Unusable(
+            f"The workspace {folder} {'is not a folder' if folder.exists() else 'does not exist'}.",
+            hint="Create the folder, or correct --workspace.",
+        )
+    home.workspace(str(folder), LOCAL, LOCAL)
+    if home.settings.exists() or home.database.exists():
+        current = home.workspace(load_settings(home.settings).files.workspace, LOCAL, LOCAL)
+        if Path(os.path.realpath(current)) != folder:
+            raise Unusable(
+                f"The home folder {home.path} already exists, with the workspace {current}; nothing was changed.",
+                hint=f"To use another one, set files.workspace to {json.dumps(str(folder))} in {home.settings}.",
+            )
+    return str(folder)
 
 
 async def _create_home(home: Home) -> list[str]:

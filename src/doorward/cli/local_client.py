@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from doorward.cli import report
 from doorward.cli.live_view import LiveView
@@ -281,6 +282,13 @@ def run_as_owner(command: str, as_json: bool, **params: Any) -> None:
     given = {key: value for key, value in params.items() if value is not None}
     outcome = run(TerminalRequest(command=command, params=given))
     click.get_current_context().exit(report.show_outcome(outcome, as_json))
+
+
+def reject_empty(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Refuse an option that is given without a value, as from a variable that is not set: it would mean the default."""
+    if not value and ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE:
+        raise click.BadParameter("It is empty. Give a value, or leave the option out.", ctx, param)
+    return value
 
 
 def json_option(function: F) -> F:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -43,6 +44,10 @@ Examples:
   doorward explain --room general file/write
   doorward audit verify
 """
+
+
+_EXIT_PIPE = 141
+"""What a shell reports for a program that a broken pipe ended."""
 
 
 class LazyGroup(click.Group):
@@ -87,7 +92,20 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line. Every error ends in a sentence, never in a traceback."""
-    sys.exit(_run(arguments))
+    _open_closed_streams()
+    try:
+        code = _run(arguments)
+    except BrokenPipeError:  # nobody reads the errors either, and the rest of them would break the exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        code = _EXIT_PIPE
+    sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Replace closed standard streams, so that a file opened later does not take the place of one."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _run(arguments: list[str] | None) -> Any:
@@ -101,9 +119,8 @@ def _run(arguments: list[str] | None) -> Any:
     except click.Abort:
         click.echo("Stopped.", err=True)
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 141
+    except SystemExit:  # only click raises it here, when nobody reads the output any more
+        return _EXIT_PIPE
     except Exception as error:  # noqa: BLE001 - people never see a traceback
         from doorward.cli import report  # noqa: PLC0415 - slow to import, needed for errors only
 

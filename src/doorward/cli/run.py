@@ -6,21 +6,23 @@ import contextlib
 import shutil
 import sys
 import time
+from typing import Any
 
 import click
 import msgspec
 from click.shell_completion import CompletionItem
 
 from doorward.cli import local_client, report, servers_view
-from doorward.cli.live_view import LiveView
-from doorward.cli.local_client import EXIT_INTERRUPTED
+from doorward.cli.live_view import LiveView, escape_output
+from doorward.cli.local_client import EXIT_INTERRUPTED, reject_empty
+from doorward.cli.text_wrap import terminal_width, wrap_indented
 from doorward.config.home import Home
 from doorward.config.settings import find_home_folder, load_settings
 from doorward.core.argtext import parse_line
 from doorward.core.command import Command
 from doorward.core.errors import Unusable
 from doorward.core.model import Outcome
-from doorward.doors.terminal.messages import TerminalRequest
+from doorward.doors.terminal.messages import HELP_COMMAND, TerminalRequest
 
 
 def complete_command(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -90,8 +92,6 @@ class RunCommand(click.Command):
         end = theirs.index("--") if "--" in theirs else len(theirs)
         flags = [arg for arg in theirs[:end] if arg in _FLAGS]
         ctx.obj = [arg for arg in theirs[:end] if arg not in _FLAGS] + theirs[end:]
-        if "--help" in ctx.obj[:end]:
-            return super().parse_args(ctx, ["--help"])
         return super().parse_args(ctx, [*flags, *ours])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -113,12 +113,19 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
     "agent",
     default=DEFAULT_AGENT,
     show_default=True,
+    callback=reject_empty,
     help="Agent that acts on your behalf; `me` for yourself.",
 )
-@click.option("--token", default="", envvar="DOORWARD_TOKEN", help="Use the identity of this token.")
+@click.option(
+    "--token",
+    default="",
+    envvar="DOORWARD_TOKEN",
+    callback=reject_empty,
+    help="Use the identity of this token.",
+)
 @click.option("--ticket", default="", help="Resume a call after its approval.")
 @click.option("--wait", is_flag=True, help="If the call needs approval, wait for the decision.")
-@click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; execute nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; change nothing.")
 @click.option("--cache", is_flag=True, help="For safe reads, accept a cached result up to a minute old.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
 @click.pass_context
@@ -143,7 +150,8 @@ def command(
     doorward run shell/ls -la src
     doorward run bash --command='make test'
 
-    On a terminal, output appears as it is written, and Ctrl-C cancels the execution.
+    On a terminal, output appears as it is written, and Ctrl-C cancels the execution. COMMAND --help shows the
+    parameters of a command.
     """
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
@@ -163,8 +171,11 @@ def command(
     )
     live = LiveView(as_json)
     outcome = local_client.follow(ask, live)
+    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if outcome.status == "parked":
-        outcome = _resolve_approval(ask, outcome, live, wait, as_json)
+        outcome = _resolve_approval(ask, outcome, live, wait, at_terminal=at_terminal)
+    elif outcome.dry_run and at_terminal and not token:
+        _add_trial(ask, outcome)
     code = _show_outcome(name, outcome, as_json, live.output_shown)
     if outcome.status == "parked":
         _print_next_steps(outcome)
@@ -172,7 +183,10 @@ def command(
 
 
 def _show_outcome(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
-    """Print an outcome. Results too wide for a table use the view of their own subcommand."""
+    """Print an outcome. Results too wide for a table use the view of their own subcommand, and help is plain text."""
+    if outcome.command == HELP_COMMAND != name and outcome.status == "done" and not as_json:
+        _show_help(outcome.result)
+        return int(outcome.result["exitCode"])
     view = _RESULT_VIEWS.get(name)
     if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
         return report.show_outcome(outcome, as_json, told=told)
@@ -180,10 +194,28 @@ def _show_outcome(name: str, outcome: Outcome, as_json: bool, told: bool) -> int
     return 0
 
 
-def _resolve_approval(ask: TerminalRequest, outcome: Outcome, live: LiveView, wait: bool, as_json: bool) -> Outcome:
+def _show_help(result: dict[str, Any]) -> None:
+    for line in escape_output(result["stdout"]).splitlines():
+        click.echo(wrap_indented(line, terminal_width(), 4))
+    if result["stderr"]:
+        click.echo(escape_output(result["stderr"]), nl=False, err=True)
+
+
+def _add_trial(ask: TerminalRequest, outcome: Outcome) -> None:
+    """Show the person at the terminal what a program changes, as its approval would. Its agent does not see that."""
+    effect = outcome.result.get("effect")
+    if not outcome.result["approval"] or not isinstance(effect, dict) or "trial" not in effect:
+        return
+    own = local_client.run(msgspec.structs.replace(ask, room="", speak_as=""))
+    if own.dry_run and isinstance(own.result.get("effect"), dict):
+        effect["trial"] = own.result["effect"].get("trial", effect["trial"])
+
+
+def _resolve_approval(
+    ask: TerminalRequest, outcome: Outcome, live: LiveView, wait: bool, *, at_terminal: bool
+) -> Outcome:
     """At a terminal, ask the person to decide. Otherwise wait for the decision with --wait, or leave it pending."""
     resumed = msgspec.structs.replace(ask, ticket=outcome.ticket)
-    at_terminal = sys.stdin.isatty() and sys.stdout.isatty() and not as_json
     if at_terminal and not wait and not ask.token and outcome.result["kind"] != "human":
         report.print_note(f"{outcome.message} It would run exactly:")
         click.echo(f"  {outcome.result['shown']}")

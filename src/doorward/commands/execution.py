@@ -6,10 +6,12 @@ import asyncio
 import contextlib
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
+import msgspec
 from msgspec import Meta
 
 from doorward.commands.context import Context
 from doorward.core import redact
+from doorward.core.argtext import summarize_params
 from doorward.core.classification import Access, Effects, Role, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo
@@ -38,6 +40,7 @@ class ExecutionFacts(OutputSizes):
 
     execution: str
     command: str
+    summary: NotRequired[Annotated[str, Meta(description="Its parameters in short, without secrets")]]
     state: ExecutionState
     caller: str
     startedAt: str
@@ -320,6 +323,7 @@ def _describe_live(one: Execution) -> ExecutionFacts:
     shown = {
         "execution": one.id,
         "command": call.command.name,
+        "summary": summarize_params(redact.params(call.params, call.command.secret, call.known_secrets)),
         "state": one.state,
         "room": call.room,
         "caller": call.caller.id,
@@ -345,6 +349,7 @@ def _describe_recorded(row: dict[str, Any]) -> ExecutionFacts:
     shown = {
         "execution": row["call"],
         "command": row["command"],
+        "summary": summarize_params(msgspec.json.decode(row["params"] or "{}", type=dict[str, Any])),
         "state": _recorded_state(row),
         "room": row["room"],
         "caller": row["caller"],

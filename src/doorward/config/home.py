@@ -82,6 +82,15 @@ class Home(msgspec.Struct, frozen=True):
             return f"contains Doorward's home folder {home}"
         return f"is in Doorward's home folder {home}" if real.is_relative_to(home) else ""
 
+    def check_workspace(self, configured: str) -> None:
+        """Raise if the configured workspace does not exist: a folder in place of a mistyped one would be empty."""
+        folder = Path(configured).expanduser()
+        if configured and not folder.is_dir():
+            raise Unusable(
+                f"The workspace {folder} {'is not a folder' if folder.exists() else 'does not exist'}.",
+                hint=f"Create the folder, or correct files.workspace in {self.settings}.",
+            )
+
     def has_no_recipes(self) -> bool:
         return not any(self.recipes.glob("*.json"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from doorward.core import strictjson
 from doorward.core.command import Command, shorten
 from doorward.core.errors import BadParams
+from doorward.core.escape_invisible import escape_invisible
 
 _KEY = re.compile(r"--(?P<key>[^\s=-][^\s=]*+)(?P<given>=?)")
 _BETWEEN = re.compile(r"[^\S\n]*+(?:\\?\n[^\S\n]*+(?=--[^\s=-]))?")
@@ -34,6 +36,23 @@ def parse_args(arguments: Sequence[str]) -> tuple[Pair, ...]:
         key, given, value = argument[2:].partition("=")
         pairs.append((key, value if given else None))
     return tuple(pairs)
+
+
+def summarize_params(params: Mapping[str, Any], longest: int = 100) -> str:
+    """Parameters on one short line, to tell calls of one command apart: `key=value`, or a single value alone.
+
+    Empty values and zeros are left out, since most of them are defaults.
+    """
+    shown = {key: _summarize_value(value) for key, value in params.items() if value}
+    text = " ".join(shown.values() if len(shown) == 1 else (f"{key}={value}" for key, value in shown.items()))
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _summarize_value(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = " ".join(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return escape_invisible(" ".join(text.split()), lines=False)
 
 
 def parse_line(line: str) -> tuple[str, tuple[Pair, ...]]:

@@ -141,6 +141,8 @@ class Command:
         """Parameters whose values are never recorded."""
         self.effect: RunFunction | None = None
         self.preview: RunFunction | None = None
+        self.runs_trial = False
+        """Whether the preview runs the command itself, on a copy that is thrown away."""
         self.find_secrets: FindSecrets | None = None
         self.find_aliased: FindAliased | None = None
         """Finds the command that this one is an alias of; see `aliases`."""

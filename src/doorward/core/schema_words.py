@@ -33,8 +33,13 @@ _MAX_OPTIONS = 40
 
 def usage_line(schema: Mapping[str, Any], required: Sequence[str]) -> str:
     """Parameters on one line: required ones bare, optional ones in brackets."""
+    return " ".join(usage_words(schema, required).values()) or "none"
+
+
+def usage_words(schema: Mapping[str, Any], required: Sequence[str]) -> dict[str, str]:
+    """How each parameter is typed: required ones bare, optional ones in brackets."""
     words = {key: f"--{key}=<{_type_word(spec)}>" for key, spec in schema["properties"].items()}
-    return " ".join(word if key in required else f"[{word}]" for key, word in words.items()) or "none"
+    return {key: word if key in required else f"[{word}]" for key, word in words.items()}
 
 
 def _type_word(spec: Any) -> str:

@@ -60,15 +60,19 @@ class Approver:
 
     async def park(self, admitted: Admitted, place: Place | NestedPlace, terms: ApprovalTerms) -> Parked:
         """Make the approval request, with a preview of the call's effect where the command can give one."""
-        preview: EffectPreview | None = None
-        if self._settings.foresee:
-            if not place.try_take():
-                await place.wait()
-            limited = msgspec.structs.replace(admitted, timeout=min(admitted.timeout, self._settings.foresee_seconds))
-            preview = await self._executor.preview_for_approval(limited)
+        preview = await self.preview(admitted, place)
         call = admitted.call
         rule = terms.rule or f"recipe: requireApproval {call.command.name}"
         return Parked(*self._approvals.prepare(call, _binding(call), terms, preview), rule)
+
+    async def preview(self, admitted: Admitted, place: Place | NestedPlace) -> EffectPreview | None:
+        """Preview the effect of a call as its approvers see it; None where the settings or the command allow none."""
+        if not self._settings.foresee:
+            return None
+        if not place.try_take():
+            await place.wait()
+        limited = msgspec.structs.replace(admitted, timeout=min(admitted.timeout, self._settings.foresee_seconds))
+        return await self._executor.preview_for_approval(limited)
 
     async def settle(self, call: Call, terms: ApprovalTerms | None, ticket: Approval) -> SettledApproval:
         """Accept the ticket when it was approved for exactly this call, by enough people for today's terms."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from doorward.core.command import Command, Undo
+from doorward.core.clock import Clock
+from doorward.core.command import Command, EffectPreview, Undo
 from doorward.core.errors import NotPermitted
 from doorward.core.model import Admitted, ApprovalTerms, Call, Caller, Outcome, Request, Ruling
 from doorward.gate import outcomes
@@ -12,10 +13,18 @@ from doorward.gate.approvals import DEFAULT_APPROVERS
 from doorward.gate.approver import Approver
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.deadlines import timeout_for
+from doorward.gate.energy import Energy
 from doorward.gate.executor import Executor
 from doorward.gate.recipes.policy import PolicyLimits
 from doorward.gate.recorder import Recorder
+from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
+
+_NEEDS_APPROVAL = (
+    "Not run on a copy, because the call needs approval. The people who decide see what it changes on a copy."
+)
+
+_TURNED_OFF = "Not run on a copy, because the setting approvals.foresee is off."
 
 
 class DryRun:
@@ -26,15 +35,21 @@ class DryRun:
         approver: Approver,
         recorder: Recorder,
         executor: Executor,
+        slots: Slots,
+        energy: Energy,
+        clock: Clock,
     ) -> None:
         self._authorizer = authorizer
         self._throttle = throttle
         self._approver = approver
         self._recorder = recorder
         self._executor = executor
+        self._slots = slots
+        self._energy = energy
+        self._clock = clock
 
     async def answer(self, request: Request, call: Call) -> Outcome:
-        """Decide and preview a call without executing it. Recorded, since the preview may show data."""
+        """Decide and preview a call, which changes nothing. Recorded, since the preview may show data."""
         policy = self._authorizer.policy(call.caller, call.room) if call.room else None
         self._throttle.admit(call, policy)
         shown = await self._show(Admitted(call, self._ruling(call), timeout_for(call, policy)))
@@ -63,12 +78,13 @@ class DryRun:
         """The decision about one call and, when the caller may see it, what the call would change."""
         call, ruling = admitted.call, admitted.ruling
         policy = self._authorizer.policy(call.caller, call.room) if call.room else None
-        shown = _decision(call.command, ruling, self._approver.required(call, policy))
+        terms = self._approver.required(call, policy)
+        shown = _decision(call.command, ruling, terms)
         if ruling.allowed:
-            shown["effect"] = await self._effect(admitted)
+            shown["effect"] = await self._effect(admitted, needs_approval=terms is not None)
         return shown
 
-    async def _effect(self, admitted: Admitted) -> Any:
+    async def _effect(self, admitted: Admitted, *, needs_approval: bool) -> Any:
         command, call = admitted.call.command, admitted.call
         if command.reads_only and command.effect is None:
             return "Nothing: this command only reads."
@@ -81,7 +97,21 @@ class DryRun:
         ending = await self._executor.preview(admitted)
         if ending.error is not None:
             return {"wouldFail": ending.error.message, "code": ending.error.code}
-        return ending.result
+        if not command.runs_trial or ending.result["trial"]:
+            return ending.result
+        trial = None if needs_approval else await self._try(admitted)
+        told = _NEEDS_APPROVAL if needs_approval else _TURNED_OFF
+        return {**ending.result, "trial": trial.shown if trial is not None else told}
+
+    async def _try(self, admitted: Admitted) -> EffectPreview | None:
+        """Run the call on a copy. That takes a place and energy as a real run does, since it does the same work."""
+        call = admitted.call
+        with self._slots.place(call.session) as place:
+            reservation, began = self._energy.reserve(call), self._clock.steady()
+            try:
+                return await self._approver.preview(admitted, place)
+            finally:
+                self._energy.settle(call, reservation, self._clock.steady() - began)
 
 
 def _decision(command: Command, ruling: Ruling, terms: ApprovalTerms | None) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Gate:
         revocations.listen(self._nested.end_revoked)
         self._runner = Runner(energy, throttle, recorder, publisher, executor, clock, settings)
         self._refusals = Refusals(recorder, publisher, resolver)
-        self._dry_run = DryRun(authorizer, throttle, self._approver, recorder, executor)
+        self._dry_run = DryRun(authorizer, throttle, self._approver, recorder, executor, slots, energy, clock)
 
     def handle(self, request: Request, watch: Watcher | None = None) -> Coroutine[Any, Any, Outcome]:
         """Pass one request through the gate. It always ends in an Outcome. `watch` receives its notices."""

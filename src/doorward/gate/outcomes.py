@@ -99,7 +99,7 @@ def dry_run(call: Call, shown: dict[str, Any]) -> Outcome:
     return Outcome(
         status="done",
         code="dry_run",
-        message="Nothing was executed.",
+        message="Nothing was changed.",
         call=call.id,
         command=call.command.name,
         result=shown,

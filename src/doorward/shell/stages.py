@@ -23,6 +23,7 @@ from doorward.commands.catalogue.entry import (
     CatalogueParameter,
 )
 from doorward.commands.context import Context
+from doorward.commands.help.shell_line import asks_for_help
 from doorward.commands.programs.catalogue_command import AREA, CatalogueCommand
 from doorward.core.argtext import convert_args, parse_args
 from doorward.core.command import Command, shorten
@@ -160,7 +161,6 @@ def _rewrite_paths(typed: Mapping[str, Any], found: Sequence[_PathArgument]) -> 
 _INPUT = "input"
 _CD = f"{AREA}/cd"
 _BASH = "bash"
-_HELP = "--help"
 _MAX_SUBCOMMANDS = 5
 """Maximum subcommands named in the error when only the program was typed, such as `tar` instead of `tar create`."""
 
@@ -197,7 +197,7 @@ async def call_stage(
     `columns` is the width of the screen; 0 when there is none.
     """
     one = resolve_command(ctx, words)
-    if one.words == (_HELP,) and not one.builtin:
+    if not one.builtin and asks_for_help(one.command, one.words):
         one = _resolve_help(ctx, one)
     params = await _build_params(ctx, session, one, piped)
     if one.builtin and columns:
@@ -234,7 +234,7 @@ async def _call(
 
 
 def _resolve_help(ctx: Context, one: ResolvedCommand) -> ResolvedCommand:
-    """`WORD --help` shows help for every command; catalogue programs declare no such option."""
+    """`WORD --help` shows help for every command."""
     told = resolve_command(ctx, ["help", one.command.name])
     return told if told.builtin else one
 

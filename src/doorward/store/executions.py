@@ -12,14 +12,18 @@ from doorward.store.sqlite import Store
 SPAN = 100_000
 """How many records one page scans. A caller with few matches gets the rest on the next pages."""
 
-_COLUMNS = "seq, call, at, phase, caller, kind, behalf, door, room, command, status, code, duration"
+_COLUMNS = (
+    "seq, call, at, phase, caller, kind, behalf, door, room, command, status, code, duration, CASE phase WHEN 'end'"
+    " THEN (SELECT s.params FROM ledger AS s WHERE s.call = l.call AND s.phase = 'start') ELSE params END AS params"
+)
+"""The parameters are those of the start, which an end does not repeat. They are redacted."""
 _LET_IN = "(status IN ('done', 'failed') AND code <> 'dry_run' OR code = 'withdrawn')"
 
 
 async def find(store: Store, tenant: str, call: str) -> dict[str, Any] | None:
     """The last record of one execution. If it is a start, the end is not stored."""
     rows = await store.read(
-        f"SELECT {_COLUMNS} FROM ledger WHERE call = ? AND tenant = ? AND (phase = 'start' OR {_LET_IN})"
+        f"SELECT {_COLUMNS} FROM ledger AS l WHERE call = ? AND tenant = ? AND (phase = 'start' OR {_LET_IN})"
         " ORDER BY seq DESC LIMIT 1",
         (call, tenant),
     )
@@ -52,7 +56,7 @@ async def recent(
     """
     floor = max(0, before - SPAN)
     rows = await store.read(
-        f"SELECT {_COLUMNS} FROM ledger"
+        f"SELECT {_COLUMNS} FROM ledger AS l"
         f" WHERE seq < :before AND seq >= :floor AND phase <> 'start' AND {_LET_IN} AND tenant = :tenant"
         " AND command NOT LIKE 'execution/%'"
         " AND (caller = :caller AND behalf = :behalf OR :behalf = '' AND behalf = :caller"

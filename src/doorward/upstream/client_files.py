@@ -129,6 +129,8 @@ def _zed_path(machine: ClientMachine) -> Path:
 
 TOKEN_VARIABLE = "DOORWARD_TOKEN"  # noqa: S105 - the name of a variable
 
+_RUNNERS = frozenset(("uvx", "pipx"))
+"""Programs that run a package without installing it."""
 _PATH = re.compile(r"/mcp/[a-z0-9][a-z0-9_-]*")
 
 
@@ -139,6 +141,8 @@ def is_doorward_entry(entry: Any, server: str = "") -> bool:
     command, args = entry.get("command"), entry.get("args")
     if isinstance(command, str) and isinstance(args, list):
         name = PureWindowsPath(command).stem if "\\" in command else PurePosixPath(command).stem
+        if name in _RUNNERS:
+            return ["doorward", "mcp"] in [args[at : at + 2] for at in range(len(args))]
         return (name == "doorward" and "mcp" in args) or args[:3] == ["-m", "doorward", "mcp"]
     address = entry.get("url") or entry.get("httpUrl")
     if not isinstance(address, str):

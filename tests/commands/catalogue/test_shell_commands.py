@@ -227,12 +227,42 @@ async def test_bash_reads_no_start_files(shell: Shell) -> None:
     assert "read" not in outcome.result["stdout"]
 
 
-@pytest.mark.parametrize(("command", "given"), [("rm", {"paths": ["list.txt"]}), ("bash", {"command": "rm list.txt"})])
-async def test_a_dry_run_shows_the_argv_and_runs_nothing(shell: Shell, command: str, given: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("command", "given", "changes"),
+    [
+        ("rm", {"paths": ["list.txt"]}, "+++ /dev/null"),
+        ("bash", {"command": "rm list.txt; echo bye; touch made"}, "  | bye\n"),
+    ],
+)
+async def test_a_dry_run_shows_what_a_program_changes_and_changes_nothing(
+    shell: Shell, command: str, given: dict[str, Any], changes: str
+) -> None:
+    before = sorted(shell.workspace.rglob("*"))
     outcome = await shell.ask(command, given, dry_run=True)
-    assert outcome.code == "dry_run"
-    assert outcome.result["effect"]["argv"][0] == command
-    assert (shell.workspace / "list.txt").exists()
+    assert (outcome.code, outcome.message) == ("dry_run", "Nothing was changed.")
+    effect = outcome.result["effect"]
+    assert effect["argv"][0] == command
+    assert "In a trial run on a copy it ended with exit code 0." in effect["trial"]
+    assert "--- a/list.txt" in effect["trial"]
+    assert changes in effect["trial"]
+    assert sorted(shell.workspace.rglob("*")) == before
+
+
+async def test_a_dry_run_runs_nothing_that_needs_approval_or_cannot_run_on_a_copy(shell: Shell) -> None:
+    params: dict[str, Any] = {"command": "cat server.conf"}
+    agent = Request(
+        "bash", Credential(owner=True, speak_as="helper"), "test", room="general", params=params, dry_run=True
+    )
+    effect = (await shell.house.gate.handle(agent)).result["effect"]
+    assert "because the call needs approval" in effect["trial"]
+    assert "port" not in str(effect)
+    live = await shell.ask("bash", {**params, "live": True}, dry_run=True)
+    assert "writes directly to the workspace" in live.result["effect"]["trial"]
+    read = await shell.ask("cat", {"files": ["server.conf"]}, dry_run=True)
+    assert (read.result["effect"]["trial"], read.result["effect"]["workspace"]) == (
+        "It changes nothing.",
+        "is read-only",
+    )
 
 
 async def test_a_failure_tells_the_last_complaint_and_keeps_the_result(shell: Shell) -> None:

@@ -13,6 +13,28 @@ from typing import Any
 MODERN = "--stateless" in sys.argv
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 ANY = {"type": "object", "properties": {}}
+TEXT = {"type": "string"}
+EITHER = {
+    "type": "object",
+    "properties": {"id": TEXT, "name": TEXT, "$filter": TEXT},
+    "anyOf": [{"required": ["id"]}, {"required": ["name"]}],
+    "additionalProperties": False,
+}
+KINDS = {
+    "$ref": "#/$defs/kinds",
+    "$defs": {
+        "kinds": {
+            "oneOf": [
+                {"properties": {"kind": {"const": "a"}, "size": {"type": "integer"}}, "required": ["kind", "size"]},
+                {"properties": {"kind": {"const": "b"}, "color": TEXT}, "required": ["kind"]},
+            ]
+        }
+    },
+    "required": ["unsaid"],
+    "if": {"properties": {"color": True}, "required": ["color"]},
+    "then": {"properties": {"shade": TEXT}},
+    "not": {"required": ["nothing"]},
+}
 GIVES = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 BLOCKS: list[dict[str, Any]] = [
     {"type": "text", "text": "hello", "annotations": {"audience": ["user"]}, "_meta": {"example.com/k": 1}},
@@ -87,7 +109,11 @@ class Peer:
             self.answer(id, supportedVersions=["2026-07-28"], capabilities=can)
         elif method == "tools/list":
             names = sorted(name.removeprefix("tool_") for name in dir(self) if name.startswith("tool_"))
-            about = {"sums": {"outputSchema": GIVES, "description": "Adds up two pomegranates."}}
+            about: dict[str, Any] = {
+                "sums": {"outputSchema": GIVES, "description": "Adds up two pomegranates."},
+                "either": {"inputSchema": EITHER},
+                "kinds": {"inputSchema": KINDS},
+            }
             self.answer(id, tools=[{"name": name, "inputSchema": ANY, **about.get(name, {})} for name in names])
         elif method == "resources/list":
             words = "\u202ewords"
@@ -161,6 +187,11 @@ class Peer:
 
     def tool_nothing(self, id: Any, arguments: Any, params: Any) -> None:
         self.answer(id, content=[])
+
+    def tool_either(self, id: Any, arguments: Any, params: Any) -> None:
+        self.say(id, json.dumps(arguments))
+
+    tool_kinds = tool_either
 
     def tool_sums(self, id: Any, arguments: Any, params: Any) -> None:
         self.say(id, '{"sum": 3}', structuredContent={"sum": 3})

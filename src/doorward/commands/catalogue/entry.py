@@ -98,13 +98,18 @@ MAX_INPUT = 1_000_000
 
 
 def build_parameter_schema(entry: CatalogueEntry) -> dict[str, Any]:
-    """A schema with each option and argument by name, or `arguments` instead, as typed in a shell."""
+    """A schema with each option and argument by name, or `arguments` instead, as typed in a shell.
+
+    The command itself checks that one of them is complete: clients refuse a schema with alternatives at its top.
+    """
+    names = required_names(entry)
+    needed = f". Without it, {' and '.join(names)} {'are' if len(names) > 1 else 'is'} required" if names else ""
     properties: dict[str, Any] = {one.name: _property_schema(one) for one in entry.parameters}
     properties[ARGUMENTS_PARAMETER] = {
         "type": "array",
         "items": {"type": "string", "maxLength": _MAX_TEXT},
         "maxItems": _MAX_ITEMS,
-        "description": f"Instead of the parameters above: the words after {entry.name}, as typed in a shell",
+        "description": f"Instead of the parameters above: the words after {entry.name}, as typed in a shell{needed}",
     }
     properties[FOLDER_PARAMETER] = {
         "type": "string",
@@ -120,15 +125,12 @@ def build_parameter_schema(entry: CatalogueEntry) -> dict[str, Any]:
             "default": "",
             "description": "The text for its standard input",
         }
-    found: dict[str, Any] = {
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
     }
-    if required_names(entry):
-        found["anyOf"] = [{"required": [ARGUMENTS_PARAMETER]}, {"required": list(required_names(entry))}]
-    return found
 
 
 def required_names(entry: CatalogueEntry) -> tuple[str, ...]:

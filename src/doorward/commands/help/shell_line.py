@@ -1,9 +1,9 @@
-"""Write a call as a line for the session shell. The shell parses the line back to the same call."""
+"""Calls as lines for the session shell. The shell parses a line back to the same call."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,16 @@ def format_line(command: Command, params: Mapping[str, Any]) -> str:
     if isinstance(command, CatalogueCommand):
         return _format_program(command, params)
     return " ".join([command.name, *(_format_option(key, value) for key, value in params.items())])
+
+
+def asks_for_help(command: Command, words: Sequence[str]) -> bool:
+    """Whether the words after a command ask for its help: `--help`, or `-h` alone unless that is an option of it."""
+    if isinstance(command, CatalogueCommand):
+        options = {spelling for one in command.entry.options for spelling in (one.short, one.long)}
+    else:
+        options = {f"--{name}" for name in command.arguments}
+    before = list(words[: words.index("--")] if "--" in words else words)
+    return ("--help" in before and "--help" not in options) or (before == ["-h"] and "-h" not in options)
 
 
 def _format_option(key: str, value: Any) -> str:

@@ -46,8 +46,7 @@ async def bash(ctx: Context, command: Script, folder: StartFolder = ".", live: L
 
 
 async def show_effect(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> dict[str, Any]:
-    plan = make_task(command, folder, live)
-    return {"argv": list(plan.argv), "folder": plan.folder, "workspace": "may be changed"}
+    return await runner.describe_task(ctx, make_task(command, folder, live))
 
 
 async def foresee(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> EffectPreview | None:
@@ -109,6 +108,7 @@ def _build_command() -> Command:
     )
     command.effect = show_effect
     command.preview = foresee
+    command.runs_trial = True
     return command
 
 

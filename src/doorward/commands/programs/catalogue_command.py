@@ -66,6 +66,7 @@ class CatalogueCommand(Command):
         )
         self.effect = self._show_effect
         self.preview = self._foresee if entry.writes else None
+        self.runs_trial = entry.writes
 
     @property
     def usage(self) -> str:
@@ -139,13 +140,7 @@ class CatalogueCommand(Command):
         return task
 
     async def _show_effect(self, ctx: Context, /, **params: Any) -> dict[str, Any]:
-        task = self.task(params)
-        return {
-            "argv": list(task.argv),
-            "folder": task.folder,
-            "workspace": "may be changed" if task.writes else "is read-only",
-            "note": "Nothing was run. The full effect of a program cannot be known without running it.",
-        }
+        return await runner.describe_task(ctx, self.task(params))
 
 
 def build_commands(entries: Iterable[CatalogueEntry], settings: Settings) -> tuple[list[Command], dict[str, str]]:

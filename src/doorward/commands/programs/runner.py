@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -177,11 +177,32 @@ async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile
     return _judge(ctx, task, profile, program, ended, withheld=withheld)
 
 
+async def describe_task(ctx: Context, task: ProgramTask) -> dict[str, Any]:
+    """Describe a program run for a dry run, which adds a trial run on a copy unless there is a reason against it."""
+    return {
+        "argv": list(task.argv),
+        "folder": task.folder,
+        "workspace": "may be changed" if task.writes else "is read-only",
+        "trial": await _explain_no_trial(ctx, task),
+    }
+
+
+async def _explain_no_trial(ctx: Context, task: ProgramTask) -> str:
+    """Why a program cannot run on a copy, as a sentence; empty if it can."""
+    if task.network:
+        return "Not run on a copy, because it would use the network."
+    if not task.writes:
+        return "It changes nothing."
+    if task.live:
+        return "Not run on a copy, because it writes directly to the workspace (live)."
+    if not await ctx.services.sandbox.supports_copies():
+        return "Not run on a copy, because the sandbox of this machine cannot make one."
+    return ""
+
+
 async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
     """Preview the changes of a program on a copy of the workspace; None if that is not possible."""
-    if task.network or not await _is_transactional(
-        ctx, task
-    ):  # a trial run would reach the network before it is approved
+    if await _explain_no_trial(ctx, task):
         return None
     profile, program = _prepare(ctx, task)
     done = await run_trial(ctx, profile, program, None)

@@ -15,6 +15,7 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Blocks, Command, EffectPreview, Facts, NoUndo, describe_fault
 from doorward.core.errors import BadParams, CommandFailed
 from doorward.core.registry import Registry
+from doorward.core.tool_schema import flatten_schema
 from doorward.core.validation import Validator, validator
 from doorward.upstream import schema_cost
 from doorward.upstream.tool_offers import ToolOffer
@@ -73,7 +74,7 @@ class ToolCommand(Command):
             _facts(offer),
             run=self._run,
             summary=tool_description.summarize_tool(offer),
-            description=tool_description.describe_tool(offer),
+            description=tool_description.describe_tool(offer, flatten_schema(schema).conditions),
             category=f"mcp/{offer.upstream.id}",
             schema=schema,
             arguments=_Arguments((key, key) for key in schema["properties"]),

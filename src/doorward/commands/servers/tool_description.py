@@ -36,13 +36,15 @@ def summarize_tool(offer: ToolOffer) -> str:
     return f"{server}: {to_one_line(said, _LONGEST_SUMMARY)}" if said.strip() else f"{server}: {definition.name}"
 
 
-def describe_tool(offer: ToolOffer) -> str:
-    """The description for models: the server's words marked as such, its claims, and Doorward's warnings."""
+def describe_tool(offer: ToolOffer, conditions: str) -> str:
+    """The description for models: the server's words marked as such, its claims and conditions, and warnings."""
     definition = offer.public_definition
     lines = [f"Tool {definition.name} of the MCP server {offer.upstream.id}; these are that server's words:"]
     lines.append(_cut(definition.description or definition.title, _LONGEST_DESCRIPTION) or "(none)")
     if claimed := describe_claims(definition.annotations):
         lines.append(f"(The server claims, unchecked, that it {claimed}.)")
+    if conditions:
+        lines.append(f"({conditions})")
     lines += [f"(Doorward warns: {warning}.)" for warning in offer.warnings]
     return "\n".join(lines)
 

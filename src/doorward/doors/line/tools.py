@@ -12,6 +12,7 @@ from doorward.core.command import Command
 from doorward.core.errors import UnknownCommand
 from doorward.core.names import to_camel
 from doorward.core.registry import Registry
+from doorward.core.tool_schema import flatten_schema
 
 POPULAR = frozenset(
     {"bash", "data/list", "data/query", "file/edit", "file/list", "file/read", "file/search", "file/write"}
@@ -65,12 +66,12 @@ class LineTools:
             return None
 
     def _describe(self, command: Command) -> dict[str, Any]:
-        facts = command.facts
+        facts, schema = command.facts, flatten_schema(command.schema).schema
         related = [self.tool_name(self._registry[name]) for name in facts.related]
         return {
             "name": self.tool_name(command),
             "description": command.description or command.summary,
-            "inputSchema": {key: value for key, value in command.schema.items() if key != "$schema"},
+            "inputSchema": {key: value for key, value in schema.items() if key != "$schema"},
             "metadata": {
                 "command": command.name,
                 "safety": facts.safety,

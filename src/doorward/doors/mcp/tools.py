@@ -12,6 +12,7 @@ from doorward.commands.help import namespaces
 from doorward.core.classification import Effects
 from doorward.core.command import Command
 from doorward.core.names import DESCRIBE_COMMAND, RUN_COMMAND, SEARCH_COMMANDS
+from doorward.core.tool_schema import flatten_schema
 from doorward.core.wire.codes import INVALID_PARAMS
 from doorward.core.wire.frames import WireError
 from doorward.core.wire.types import Tool, ToolAnnotations
@@ -43,7 +44,7 @@ def define_tool(command: Command, policy: Policy | None = None, name: str = "") 
         name=name or command.wire,
         title=command.name,
         description=f"{command.description}\n\n{waits}" if waits else command.description,
-        input_schema=command.schema,
+        input_schema=flatten_schema(command.schema).schema,
         output_schema=command.returns,
         annotations=ToolAnnotations(
             title=command.name,

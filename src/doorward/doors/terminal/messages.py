@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from doorward.commands.help.shell_line import asks_for_help
 from doorward.core.argtext import parse_args
 from doorward.core.command import Command
 from doorward.core.errors import BadParams, UnknownCommand
@@ -32,6 +33,9 @@ class ShellWord(msgspec.Struct, frozen=True):
 
 
 DOOR = "terminal"
+_BUILTINS = "sh/"
+HELP_COMMAND = f"{_BUILTINS}help"
+"""The built-in of the session shell that prints the help of a command."""
 NO_AGENT = ""
 """Value of `speak_as` for the person at the terminal, rather than one of their agents."""
 
@@ -57,6 +61,8 @@ class TerminalRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
         room, speak_as, params, args = self.room, self.speak_as, self.params, None
         if self.words is not None:
             command = _find_command(registry, self.command)
+            if command is not None and asks_for_help(command, self.words):
+                return self._help_request(command)
             room, speak_as, words = _take_door_options(command, room, speak_as, self.words)
             if command is not None and command.words and not _are_all_named(command, words):
                 params = {**(params or {}), **_split_program_words(command, words)}
@@ -72,6 +78,16 @@ class TerminalRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
             ticket=self.ticket,
             dry_run=self.dry_run,
             cache=self.cache,
+        )
+
+    def _help_request(self, command: Command) -> Request:
+        """The request for the help of a command. The owner reads all help, whatever the room's recipe allows."""
+        return Request(
+            command=HELP_COMMAND,
+            credential=Credential(owner=not self.token, token=self.token),
+            door=DOOR,
+            room=self.room if self.token else "",
+            params={"args": [command.name.removeprefix(_BUILTINS)]},
         )
 
 
@@ -101,6 +117,8 @@ def _take_door_options(
         if word.startswith("--room=") and key not in declared:
             room = value
         elif word.startswith("--as=") and key not in declared:
+            if not value:  # it would mean the person, who may do more than an agent
+                raise BadParams("--as is empty. Give the name of an agent, or `me` for yourself.")
             speak_as = "" if value == "me" else value
         else:
             kept.append(word)

@@ -16,7 +16,7 @@ from doorward.store.before_images import RecordedChange, open_changes
 
 _GROUP = "Executions"
 _EXAMPLE_ID = "01k9x2m4q7ab3cde"
-_FIELDS = ("execution", "state", "seconds", "command", "room", "startedAt")
+_FIELDS = ("execution", "state", "seconds", "command", "summary", "room", "startedAt")
 _STOPS = BuiltinFacts(
     tier=Tier.CODE,
     effects=Effects.READ | Effects.WRITE,

@@ -6,12 +6,15 @@ from doorward.commands.help.shell_line import format_line
 from doorward.commands.programs.catalogue_command import AREA, CatalogueCommand
 from doorward.core.command import Command
 from doorward.core.errors import NotFound, UnknownCommand
+from doorward.core.schema_words import usage_words
 from doorward.shell.builtins.builtin import BUILTINS_BY_WORD, GROUPS, Builtin, builtin, render_manual
 from doorward.shell.builtins.formatting import escape_name, format_columns, wrap_text
 from doorward.shell.builtins.options import BuiltinOptions, UsageError
 from doorward.shell.builtins.run import BuiltinRun
 
 _GROUP = "Help"
+_WIDEST_PARAMETER = 40
+"""Wider parameters, such as those with many values, do not push the descriptions of the others to the right."""
 
 
 @builtin("help", "[word]", group=_GROUP, also=["man"])
@@ -171,9 +174,21 @@ async def _describe(speaker: BuiltinRun, word: str) -> None:
     if isinstance(command, CatalogueCommand):
         _print_usage(speaker, command)
     else:
-        speaker.write_line(_wrap(speaker, f"parameters: {told['usage']}", 2))
+        _print_parameters(speaker, command)
     for example in told["examples"]:
         speaker.write_line(f"for example: {escape_name(format_line(command, example['params']))}  # {example['says']}")
+
+
+def _print_parameters(speaker: BuiltinRun, command: Command) -> None:
+    """Print each parameter with its description, required ones bare and optional ones in brackets."""
+    words = usage_words(command.schema, command.schema.get("required", []))
+    speaker.write_line("parameters:" if words else "parameters: none")
+    shown = {key: escape_name(word) for key, word in words.items()}
+    wide = max((len(word) for word in shown.values() if len(word) <= _WIDEST_PARAMETER), default=_WIDEST_PARAMETER)
+    for key, word in shown.items():
+        spec = command.schema["properties"][key]
+        about = escape_name(str(spec.get("description", ""))) if isinstance(spec, dict) else ""
+        speaker.write_line(f"  {word:<{wide}}  {_wrap(speaker, about, wide + 4)}".rstrip())
 
 
 def _print_usage(speaker: BuiltinRun, command: CatalogueCommand) -> None:
