@@ -234,6 +234,23 @@ def test_what_an_agent_from_outside_asks_is_decided_in_the_room(console: Console
     expect(here).not_to_contain_text("waiting")
 
 
+def test_a_decided_request_from_outside_stands_at_its_time_and_only_pending_ones_at_the_end(console: Console) -> None:
+    console.owner.result("room/create", name="outside", recipe="code-collaboration")
+    page = console.page("rooms/outside")
+    say(page, "before it")
+    expect(log(page).locator("article:not(.sending)")).to_have_count(1)
+    ticket = console.owner.ask("file/write", by="helper", room="outside", path="at.txt", content="a\n" * 40)["ticket"]
+    say(page, "after it")
+    expect(log(page).locator("article:not(.sending)")).to_have_count(2)
+    card = log(page).locator(f".asking:has(#approval-{ticket})")
+    rows = log(page).locator("article.said, .asking")
+    expect(rows).to_contain_text(["before it", "after it", "wants to run file/write"])
+    card.get_by_role("button", name="Deny").click()
+    expect(rows).to_contain_text(["before it", "helper asked to run file/write: denied by owner", "after it"])
+    expect(card.get_by_role("figure")).not_to_be_visible()
+    expect(log(page).get_by_text("before it")).to_be_in_viewport()
+
+
 def test_on_a_phone_too_an_ai_that_waits_is_seen_and_can_be_stopped(console: Console) -> None:
     page = console.page("rooms/general")
     page.set_viewport_size({"width": 360, "height": 740})
