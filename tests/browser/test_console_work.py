@@ -60,6 +60,24 @@ def test_an_approval_comes_up_is_approved_and_shows_what_came_of_it(console: Con
     expect(one).to_contain_text("done")
 
 
+def test_a_long_difference_is_shown_to_its_end_with_true_counts(console: Console) -> None:
+    old, new = ("".join(f"{word} {number} {'x' * 200}\n" for number in range(100)) for word in ("old", "new"))
+    console.owner.result("file/write", path="long.txt", content=old)
+    outcome = console.owner.ask("file/write", by="helper", room="general", path="long.txt", content=new)
+    page = console.page(f"approvals/{outcome['ticket']}")
+    figure = page.get_by_role("figure")
+    expect(figure).to_contain_text("100 lines added, 100 lines removed")
+    expect(figure).not_to_contain_text("new 99")
+    figure.get_by_role("button", name="Show more").click()
+    expect(figure).to_contain_text("new 99")
+    expect(figure.locator(".diff-added")).to_have_count(100)
+    expect(figure.locator(".diff-removed")).to_have_count(100)
+    expect(figure.get_by_role("button", name="Show more")).to_have_count(0)
+    page.get_by_role("button", name="Deny").click()
+    expect(page.get_by_text("owner denied")).to_be_visible()
+    expect(page.locator("figure")).to_contain_text("new 90")  # the page remembers it, the server forgot it
+
+
 def test_a_denied_call_never_runs(console: Console) -> None:
     id = parked(console, "denied.txt")
     page = console.page("approvals")

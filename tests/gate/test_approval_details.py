@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 async def asked(driver, path="a", **more):
     outcome = await driver.ask("file/write", params={"path": path, "content": "x\n"}, **more)
@@ -51,3 +53,21 @@ async def test_older_ones_come_page_by_page_without_gap_or_repetition(driver):
         seen += [item["id"] for item in page["items"]]
         before = page["next"]
     assert seen == made[::-1]
+
+
+async def test_a_long_difference_is_read_to_its_end_and_its_counts_are_those_of_the_whole(driver):
+    Path(driver.house.home.path, "workspace", "long").write_text("".join(f"old {number} {'x' * 200}\n" for number in range(100)))
+    content = "".join(f"new {number} {'y' * 200}\u202e\n" for number in range(100))
+    outcome = await driver.ask("file/write", params={"path": "long", "content": content})
+    text, offset, parts = "", 0, 0
+    while offset is not None:
+        shown = (await driver.owner("approval/show", id=outcome.ticket, offset=offset)).result
+        assert (shown["linesAdded"], shown["linesRemoved"]) == (100, 100)
+        text, offset, parts = text + shown["difference"], shown["differenceNext"], parts + 1
+    assert parts == 3
+    assert sum(line.startswith("-old") for line in text.splitlines()) == 100
+    assert [line for line in text.splitlines() if line.startswith("+new")] == [
+        "+" + line.replace("\u202e", "\\u202e") for line in content.splitlines()
+    ]
+    await driver.owner("approval/deny", id=outcome.ticket)
+    assert (await driver.owner("approval/show", id=outcome.ticket)).result["difference"] == ""

@@ -13,7 +13,6 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
 from doorward.core.errors import NotFound, NotPermitted
-from doorward.core.escape_invisible import escape_invisible
 from doorward.core.model import Kind
 from doorward.gate.approvals import Approval, ApprovalState
 from doorward.gate.recipes.policy import is_irreversible
@@ -55,7 +54,15 @@ class ApprovalDetail(ApprovalFacts):
     safety: Annotated[Safety | None, Meta(description="The command's safety level; null if the command is gone")]
     cannotDecide: Annotated[str, Meta(description="Why you may not decide; empty if you may")]
     shown: Annotated[str, Meta(description="Exactly what would run, with hidden characters escaped")]
-    difference: NotRequired[Annotated[str, Meta(description="What the call would change, if it could be previewed")]]
+    difference: NotRequired[
+        Annotated[str, Meta(description="A part of what the call would change; empty if that is unknown")]
+    ]
+    differenceLength: NotRequired[Annotated[int, Meta(description="The number of characters of the whole difference")]]
+    differenceNext: NotRequired[
+        Annotated[int | None, Meta(description="The `offset` of the next part of the difference; null at its end")]
+    ]
+    linesAdded: NotRequired[Annotated[int, Meta(description="The number of lines that the whole difference adds")]]
+    linesRemoved: NotRequired[Annotated[int, Meta(description="The number of lines that the whole difference removes")]]
     decisions: list[dict[str, Any]]
 
 
@@ -106,7 +113,12 @@ async def list_approvals(
     humans_only=True,
     is_status_poll=True,
 )
-async def show(ctx: Context, id: Id) -> ApprovalDetail:
+async def show(
+    ctx: Context,
+    id: Id,
+    offset: Annotated[int, Meta(description="Where to start in the difference, in characters", ge=0)] = 0,
+    limit: Annotated[int, Meta(description="Maximum characters of the difference", ge=1, le=100_000)] = 20_000,
+) -> ApprovalDetail:
     """Show exactly what an approval would run, with hidden characters escaped."""
     approval = await ctx.services.approvals.find(ctx.caller.tenant, id)
     room = ctx.services.rooms.get(approval.tenant, approval.room)
@@ -126,12 +138,17 @@ async def show(ctx: Context, id: Id) -> ApprovalDetail:
         "safety": command.facts.safety if command is not None else None,
         "cannotDecide": _why_cannot_decide(ctx, approval, decisions),
         "shown": approval.call_text,
-        "difference": escape_invisible(approval.foreseen),
         "decisions": [{**one, "at": to_iso(one["at"])} for one in decisions],
     }
     if approval.room and not _is_in_room(ctx, approval):
         facts["shown"] = "(you are not a member of the room)"
-        del facts["difference"]
+        return facts
+    preview = await ctx.services.approvals.preview(approval, offset, limit)
+    facts["difference"] = preview.text
+    facts["differenceLength"] = preview.length
+    facts["differenceNext"] = preview.next
+    facts["linesAdded"] = approval.lines_added
+    facts["linesRemoved"] = approval.lines_removed
     return facts
 
 

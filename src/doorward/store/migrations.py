@@ -281,6 +281,12 @@ CREATE UNIQUE INDEX messages_key ON messages (tenant, room, sender, behalf, key)
 """
 """The person an AI speaks for: all keepers have the same name, but each acts for one person."""
 
+APPROVAL_LINES = """
+ALTER TABLE approvals ADD COLUMN lines_added INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN lines_removed INTEGER NOT NULL DEFAULT 0;
+"""
+"""How many lines the previewed effect of a call adds and removes."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -299,6 +305,7 @@ STEPS = (
     ACCEPTED,
     UNDO_INDEX,
     MESSAGE_BEHALF,
+    APPROVAL_LINES,
 )
 
 

@@ -199,8 +199,14 @@ interface Approval {
   quorum: number;
   /** The exact call, as text. */
   shown?: string;
-  /** The change it would make. */
+  /** The change it would make: a part of it. */
   difference?: string;
+  /** Number of characters of the whole change. */
+  differenceLength?: number;
+  /** Offset of the next part; null at the end. */
+  differenceNext?: number | null;
+  linesAdded?: number;
+  linesRemoved?: number;
   why?: string;
   decisions?: { decider: string; verdict: "approve" | "deny"; at: string }[];
   /** Why the current user cannot decide. */
