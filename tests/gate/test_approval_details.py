@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 
 async def asked(driver, path="a", **more):
     outcome = await driver.ask("file/write", params={"path": path, "content": "x\n"}, **more)
@@ -56,7 +54,8 @@ async def test_older_ones_come_page_by_page_without_gap_or_repetition(driver):
 
 
 async def test_a_long_difference_is_read_to_its_end_and_its_counts_are_those_of_the_whole(driver):
-    Path(driver.house.home.path, "workspace", "long").write_text("".join(f"old {number} {'x' * 200}\n" for number in range(100)))
+    old = "".join(f"old {number} {'x' * 200}\n" for number in range(100))
+    await driver.owner("file/write", path="long", content=old)
     content = "".join(f"new {number} {'y' * 200}\u202e\n" for number in range(100))
     outcome = await driver.ask("file/write", params={"path": "long", "content": content})
     text, offset, parts = "", 0, 0
