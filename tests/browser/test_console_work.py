@@ -94,6 +94,30 @@ def test_what_nobody_decides_expires_before_their_eyes(console: Console) -> None
     expect(card(page, id).get_by_role("button", name="Approve")).to_have_count(0)
 
 
+def test_on_a_phone_every_page_marks_what_waits_until_it_expires(console: Console) -> None:
+    id = parked(console, "marked.txt")
+    expired: list[str] = []
+
+    def answer(route: Route) -> None:
+        """One approval whose time is over, until the test says that the server knows that too."""
+        answered = route.fetch()
+        items = [{**one, "expiresAt": one["createdAt"]} for one in answered.json()["items"] if one["id"] == id]
+        route.fulfill(response=answered, json={"items": [] if expired else items, "next": None})
+
+    page = console.page("settings", viewport={"width": 390, "height": 844})
+    page.route("**/api/approvals?pending=true*", answer)
+    for path, title in (("ledger", "Ledger"), ("rooms/ops", "ops")):
+        page.goto(f"{console.url}/console/{path}")
+        expect(page.get_by_role("button", name="Menu, 1 approval waiting for you")).to_contain_text("1")
+        expect(page).to_have_title(f"(1) {title} · Doorward")
+    expired.append(id)
+    expect(page.get_by_role("button", name="Menu", exact=True)).not_to_contain_text("1")
+    expect(page).to_have_title("ops · Doorward")
+    page.get_by_role("button", name="Menu").click()
+    expect(page.get_by_role("link", name="Approvals")).not_to_contain_text("waiting")
+    assert console.owner.ask("approval/deny", id=id)["status"] == "done"
+
+
 def test_of_two_who_decide_at_once_the_second_is_told_so(console: Console) -> None:
     id = parked(console, "twice.txt")
     console.expected = ("409", "ERR_FAILED")

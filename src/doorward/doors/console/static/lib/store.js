@@ -15,10 +15,15 @@ export const rooms = createSignal(/** @type {Room[] | null} */ (null));
 /** The approvals that wait for a decision. */
 export const pendingApprovals = createSignal(/** @type {Approval[]} */ ([]));
 
+/** Those that wait for a decision of the current user. @param {Approval[]} approvals */
+export const selectMine = (approvals) => approvals.filter((one) => one.waitsForYou);
+
 /** The room that the page shows, whose messages count as read. */
 export const openRoom = createSignal("");
 
 const RELOAD_DELAY = 120;
+const MIN_EXPIRY_CHECK = 3000;
+const MAX_EXPIRY_CHECK = 60_000;
 const lastRoomKey = () => `doorward-room/${session.value?.tenant}/${session.value?.user}`;
 
 /** Remember the room that was open last in this browser. @param {string} room */
@@ -61,6 +66,18 @@ export async function loadPendingApprovals() {
   pendingApprovals.set(items);
 }
 
+/**
+ * Load the pending approvals again when the first of them expires: no event reports that. The server's clock decides, and
+ * this one may be ahead or behind.
+ */
+function watchExpiry() {
+  clearTimeout(timers.expiry);
+  if (!pendingApprovals.value.length) return;
+  const left = Math.min(...pendingApprovals.value.map((one) => Date.parse(one.expiresAt))) - Date.now();
+  const delay = left > 0 ? Math.min(left + RELOAD_DELAY, MAX_EXPIRY_CHECK) : MIN_EXPIRY_CHECK;
+  timers.expiry = setTimeout(() => loadPendingApprovals().catch(watchExpiry), delay);
+}
+
 /** Set the unread count of a room to zero. @param {string} room */
 export function markRead(room) {
   if (!rooms.value) return;
@@ -77,6 +94,9 @@ export function startStore() {
     loadSoon("names", loadNames);
   };
   const unsubscribe = [
+    pendingApprovals.subscribe(watchExpiry),
+    () => clearTimeout(timers.expiry),
+    () => pendingApprovals.set([]),
     onMissed(() => {
       reloadRooms();
       loadSoon("approvals", loadPendingApprovals);

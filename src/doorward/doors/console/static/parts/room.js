@@ -11,7 +11,7 @@ import { applyNotice, EMPTY, mergeMessages, PAGE, replacePage, selectUnsent } fr
 import { Composer } from "./composer.js";
 import { MemberName } from "./member.js";
 import { MessageList } from "./message-list.js";
-import { announce, Button, createLazy, ErrorBox, html, Loading, SafeText, useCallback, useEffect, useMemo, useRef, useSignal, useState } from "./ui.js";
+import { announce, Button, createLazy, ErrorBox, html, Loading, SafeText, useCallback, useEffect, useMemo, useRef, useSignal, useState, useTitle } from "./ui.js";
 
 const RoomPanel = createLazy(async () => (await import("./room-panel.js")).RoomPanel);
 
@@ -154,10 +154,7 @@ export function RoomView({ name, navigate, query }) {
     };
   }, [name]);
 
-  useEffect(() => {
-    document.title = `${escapeInvisible(facts?.title ?? name)} · Doorward`;
-  }, [facts?.title]);
-
+  useTitle(facts?.title ?? name);
   useReadMark(name, state, ready, facts?.read ?? 0);
 
   useEffect(() => settleRoom(name, new Set(state.messages.map((one) => one.id))), [state.messages, sending]);
