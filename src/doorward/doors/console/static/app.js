@@ -59,7 +59,7 @@ function App() {
         setProblem(null);
       } catch (error) {
         if (code && error.code === "conflict") setLink({ code, text: error.detail });
-        else setProblem(error);
+        else setProblem(Object.assign(error, { retrying: error.code === "unreachable" }));
         if (error.code === "unreachable") timer = setTimeout(enter, RETRY_DELAY, code);
         else await refreshSession().catch(() => {});
       }
@@ -258,7 +258,7 @@ function PageHost({ place, navigate }) {
         // The browser does not say why a module failed to load. Ask the server, if it responds.
         const why = tries ? error : await refreshSession().then(() => error, (reason) => reason);
         if (why.code === "unreachable") {
-          setProblem(why);
+          setProblem(Object.assign(why, { retrying: true }));
           timer = setTimeout(load, RETRY_DELAY, tries + 1);
           return;
         }

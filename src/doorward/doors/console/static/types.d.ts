@@ -33,6 +33,8 @@ interface ProblemFacts {
   effect?: string;
   result?: any;
   retryAfter?: number | null;
+  /** Whether the page tries again by itself. */
+  retrying?: boolean;
 }
 
 interface RequestOptions {

@@ -24,6 +24,7 @@ export class Problem extends Error {
     this.effect = facts.effect ?? "";
     this.result = facts.result ?? null;
     this.retryAfter = facts.retryAfter ?? null;
+    this.retrying = facts.retrying ?? false;
   }
 }
 
@@ -167,7 +168,7 @@ async function send(method, path, { query, body, headers, signal } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Problem({
       title: "Doorward is not responding",
-      detail: "The server cannot be reached. This page retries automatically.",
+      detail: "The server cannot be reached.",
       hint: "If Doorward was stopped, start it with: doorward up",
     });
   }

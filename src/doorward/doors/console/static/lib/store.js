@@ -7,6 +7,7 @@ import { escapeInvisible } from "./escape-invisible.js";
 import { onEvent, onMissed } from "./live.js";
 import { loadNames, senderName } from "./names.js";
 import { notify } from "./notifications.js";
+import { isTemporary, retryDelay } from "./retry.js";
 import { createSignal } from "./signal.js";
 
 /** The rooms of the current user, or null before they are known. */
@@ -50,10 +51,20 @@ export function chooseFirstRoom(all) {
 /** @type {Record<string, number>} */
 const timers = {};
 
-/** Load soon, and once however often this is called. @param {string} name @param {() => Promise<void>} load */
-function loadSoon(name, load) {
+/**
+ * Load soon, and once however often this is called. A load that failed for the moment is tried again.
+ *
+ * @param {string} name
+ * @param {() => Promise<void>} load
+ * @param {number} [delay]
+ */
+function loadSoon(name, load, delay = RELOAD_DELAY, tries = 0) {
   clearTimeout(timers[name]);
-  timers[name] = setTimeout(() => load().catch(() => {}), RELOAD_DELAY);
+  const run = () =>
+    load().catch((problem) => {
+      if (isTemporary(problem)) loadSoon(name, load, retryDelay(problem, tries), tries + 1);
+    });
+  timers[name] = setTimeout(run, delay);
 }
 
 export async function loadRooms() {
@@ -86,16 +97,16 @@ export function markRead(room) {
 
 /** Load the shared state and keep it up to date. Returns a function that stops that. */
 export function startStore() {
-  loadNames().catch(() => {});
-  loadRooms().catch(() => {});
-  loadPendingApprovals().catch(() => {});
+  loadSoon("names", loadNames, 0);
+  loadSoon("rooms", loadRooms, 0);
+  loadSoon("approvals", loadPendingApprovals, 0);
   const reloadRooms = () => {
     loadSoon("rooms", loadRooms);
     loadSoon("names", loadNames);
   };
   const unsubscribe = [
     pendingApprovals.subscribe(watchExpiry),
-    () => clearTimeout(timers.expiry),
+    () => Object.values(timers).forEach((one) => clearTimeout(one)),
     () => pendingApprovals.set([]),
     onMissed(() => {
       reloadRooms();

@@ -20,6 +20,8 @@ import {
   showToast,
   useEffect,
   useLayoutEffect,
+  useLoad,
+  useReload,
   useRef,
   useSignal,
   useState,
@@ -48,27 +50,19 @@ export default function RecipePage({ id, query, navigate }) {
   const [recovered, setRecovered] = useState(false); // whether unsaved changes were restored
   const mayEdit = session.value?.access === "root";
   const draftKey = `recipe:${id}`;
-  const load = async () => {
-    setProblem(null);
-    try {
-      const draft = sessionStorage.getItem(draftKey);
-      if (query.new || query.from) {
-        const source = query.from ? (await get(`/recipes/${encode(query.from)}`)).recipe : createTemplate(id);
-        setRecovered(draft !== null);
-        setSaved("");
-        setText(draft ?? format({ ...source, recipeId: id }));
-      } else {
-        const now = format((await get(`/recipes/${encode(id)}`)).recipe);
-        setRecovered(draft !== null && draft !== now);
-        setSaved(now);
-        setText(draft ?? now);
-      }
-    } catch (error) {
-      setProblem(error);
+  const { problem: loadProblem, reload } = useLoad(async () => {
+    const draft = sessionStorage.getItem(draftKey);
+    if (query.new || query.from) {
+      const source = query.from ? (await get(`/recipes/${encode(query.from)}`)).recipe : createTemplate(id);
+      setRecovered(draft !== null);
+      setSaved("");
+      setText(draft ?? format({ ...source, recipeId: id }));
+    } else {
+      const now = format((await get(`/recipes/${encode(id)}`)).recipe);
+      setRecovered(draft !== null && draft !== now);
+      setSaved(now);
+      setText(draft ?? now);
     }
-  };
-  useEffect(() => {
-    load();
   }, [id]);
   const changed = text !== null && text !== saved;
   useEffect(() => {
@@ -93,9 +87,10 @@ export default function RecipePage({ id, query, navigate }) {
     try {
       await run("undo", { execution: change?.call });
       setChange(null);
+      setProblem(null);
       showToast("The change was undone.");
       if (change?.created) navigate("/console/recipes");
-      else await load();
+      else await reload();
     } catch (error) {
       setProblem(error);
     }
@@ -117,14 +112,15 @@ export default function RecipePage({ id, query, navigate }) {
     html`<${Button} disabled=${!changed} onClick=${revert}>Revert</${Button}>
       <${Button} kind="primary" disabled=${!changed || !valid} onClick=${() => setDialog("save")}>Save…</${Button}>`}`;
   return html`<${Page} title=${id} wide actions=${actions} heading=${html`Recipe <code><${SafeText} text=${id} /></code>`}>
-    <${ErrorBox} problem=${problem} onRetry=${load} />
+    <${ErrorBox} problem=${loadProblem} onRetry=${reload} />
+    <${ErrorBox} problem=${problem} />
     ${change &&
     html`<p class="note info" role="status">${change.created ? "Created. The recipe is in force." : "Saved. The recipe is in force."} <${Button} kind="quiet small" onClick=${undo}>Undo</${Button}></p>`}
     ${recovered &&
     changed &&
     html`<p class="note" role="status">You have unsaved changes. ${saved ? "The saved recipe stays in force." : "They are not in force."}
       ${" "}<${Button} kind="quiet small" onClick=${revert}>Revert</${Button}></p>`}
-    ${text === null && !problem && html`<${Loading} />`}
+    ${text === null && !loadProblem && html`<${Loading} />`}
     ${text !== null &&
     html`<${RecipeEditor} id=${id} text=${text} setText=${setText} saved=${saved} mayEdit=${mayEdit} onValid=${setValid}
       onSave=${() => changed && mayEdit && valid && setDialog("save")} />`}
@@ -151,25 +147,14 @@ function RecipeEditor({ id, text, setText, saved, mayEdit, onSave, onValid }) {
   const all = useSignal(rooms) ?? [];
   const [room, setRoom] = useState("");
   const [tab, setTab] = useState("rights");
-  const [preview, setPreview] = useState(/** @type {any} */ (null));
-  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
-  const turn = useRef(0);
+  const from = useLoad((signal) =>
+    post(`/recipes/${encode(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) }, { signal }),
+  );
+  useReload(from.reload, [text, room, id], PREVIEW_DELAY);
+  const { data: preview, problem } = from;
   useEffect(() => {
-    const mine = ++turn.current;
-    const load = async () => {
-      try {
-        const answer = await post(`/recipes/${encode(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) });
-        if (mine !== turn.current) return;
-        setPreview(answer);
-        onValid(answer.valid);
-        setProblem(null);
-      } catch (error) {
-        if (mine === turn.current) setProblem(error);
-      }
-    };
-    const timer = setTimeout(load, preview ? PREVIEW_DELAY : 0);
-    return () => clearTimeout(timer);
-  }, [text, room, id]);
+    if (preview) onValid(preview.valid);
+  }, [preview]);
   const governed = all.filter((one) => one.recipe === id && !one.archived);
   const unmatched = preview?.idle ?? [];
   const onTabKey = (event) => {

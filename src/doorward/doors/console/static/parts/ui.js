@@ -65,6 +65,7 @@ export function ErrorBox({ problem, onRetry }) {
   const text = problem.detail || problem.message || String(problem);
   return html`<div class="error-box" role="alert">
     <p><strong>${problem.title || "Something went wrong"}.</strong> <${SafeText} text=${text} /></p>
+    ${problem.retrying && html`<p>This page retries automatically.</p>`}
     ${problem.hint && html`<p class="quiet"><${SafeText} text=${problem.hint} /></p>`}
     ${problem.rule && html`<p class="quiet">Rule: <code><${SafeText} text=${problem.rule} /></code></p>`}
     ${problem.retryAfter && html`<p class="quiet">Retry in ${Math.ceil(problem.retryAfter)} s.</p>`}
