@@ -90,6 +90,32 @@ def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Consol
     assert composer(page).input_value() == text
 
 
+def test_a_draft_survives_a_reload_until_it_is_sent_or_the_user_logs_out(console: Console) -> None:
+    console.expected = ("401",)  # the stream of a page that logs out
+    page = console.stranger()
+    for text in ("half a sentence", "left behind"):
+        page.goto(console.link)
+        page.get_by_role("navigation", name="Console").wait_for()
+        page.goto(f"{console.url}/console/rooms/hall")
+        expect(composer(page)).to_have_value("")
+        composer(page).fill(text)
+        page.reload()
+        expect(composer(page)).to_have_value(text)
+        page.locator("nav a[href='/console/rooms/general']").click()
+        expect(composer(page)).to_have_value("")
+        page.goto(f"{console.url}/console/rooms/hall")
+        if text == "half a sentence":
+            composer(page).press("Enter")
+            expect(log(page).locator("article:not(.sending)").last).to_contain_text(text)
+        else:
+            page.get_by_role("button", name="Log out").click()
+            page.get_by_role("heading", name="Log in").wait_for()
+    page.goto(console.link)
+    page.get_by_role("navigation", name="Console").wait_for()
+    page.goto(f"{console.url}/console/rooms/hall")
+    expect(composer(page)).to_have_value("")
+
+
 def test_each_file_that_is_not_attached_says_why(console: Console) -> None:
     console.expected = ("413",)
     page = console.page("rooms/hall")

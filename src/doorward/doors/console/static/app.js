@@ -1,7 +1,8 @@
 // @ts-check
 // The entry point: login, the frame around every page, and navigation between pages.
 
-import { login, logout, onOtherLogin, refreshSession, session } from "./lib/api.js";
+import { login, logout, onLogout, onOtherLogin, refreshSession, session } from "./lib/api.js";
+import { clearDrafts } from "./lib/drafts.js";
 import { formatCount } from "./lib/format.js";
 import { startLive, stopLive } from "./lib/live.js";
 import { pendingApprovals, rooms, selectMine, startStore } from "./lib/store.js";
@@ -292,6 +293,7 @@ function PageHost({ place, navigate }) {
   return html`<${page} params=${place} navigate=${navigate} />`;
 }
 
+onLogout(clearDrafts);
 const root = document.getElementById("app");
 if (root) {
   root.textContent = "";

@@ -3,6 +3,7 @@
 
 import { encode, get, post, run, session } from "../lib/api.js";
 import { computeDiff } from "../lib/diff.js";
+import { readDraft, writeDraft } from "../lib/drafts.js";
 import { rooms } from "../lib/store.js";
 import { Diff } from "../parts/diff.js";
 import { PermissionPreview } from "../parts/permission-preview.js";
@@ -49,9 +50,10 @@ export default function RecipePage({ id, query, navigate }) {
   const [valid, setValid] = useState(false);
   const [recovered, setRecovered] = useState(false); // whether unsaved changes were restored
   const mayEdit = session.value?.access === "root";
-  const draftKey = `recipe:${id}`;
+  const draftName = `/recipes/${id}`;
   const { problem: loadProblem, reload } = useLoad(async () => {
-    const draft = sessionStorage.getItem(draftKey);
+    /** @type {string | null} */
+    const draft = readDraft(draftName);
     if (query.new || query.from) {
       const source = query.from ? (await get(`/recipes/${encode(query.from)}`)).recipe : createTemplate(id);
       setRecovered(draft !== null);
@@ -67,8 +69,7 @@ export default function RecipePage({ id, query, navigate }) {
   const changed = text !== null && text !== saved;
   useEffect(() => {
     if (text === null) return undefined;
-    if (changed && saved !== null) sessionStorage.setItem(draftKey, text);
-    else sessionStorage.removeItem(draftKey);
+    writeDraft(draftName, changed && saved !== null ? text : null);
     const warn = (/** @type {Event} */ event) => changed && event.preventDefault();
     addEventListener("beforeunload", warn);
     return () => removeEventListener("beforeunload", warn);
@@ -76,7 +77,7 @@ export default function RecipePage({ id, query, navigate }) {
 
   const save = async (/** @type {string} */ body) => {
     const outcome = await run("recipe/put", { id, text: body });
-    sessionStorage.removeItem(draftKey);
+    writeDraft(draftName, null);
     setSaved(body);
     setText(body);
     setChange({ call: outcome.call, created: !saved });
@@ -97,7 +98,7 @@ export default function RecipePage({ id, query, navigate }) {
   };
   const remove = async () => {
     const outcome = await run("recipe/remove", { id });
-    sessionStorage.removeItem(draftKey);
+    writeDraft(draftName, null);
     showToast(`Recipe ${id} was removed. To restore it: doorward run --as me undo --execution=${outcome.call}`);
     navigate("/console/recipes");
   };
