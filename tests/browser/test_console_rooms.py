@@ -73,6 +73,20 @@ def test_text_that_tries_to_be_more_is_shown_and_does_nothing(console: Console) 
     assert page.title().endswith("Doorward")
 
 
+def test_nested_lists_and_tables_are_shown_as_such_and_hold_only_text(console: Console) -> None:
+    long = "".join(f" | {'w' * 20}{number}" for number in range(8))
+    text = f"1. one\n   - inner <b>x</b>\n   - inner\n2. two\n\nname{long}\n---{'|---' * 8}\n<img src=x>{long}\n"
+    console.owner.result("room/say", name="hall", text=text)
+    page = console.page("rooms/hall", viewport={"width": 390, "height": 844})
+    said = log(page).locator("article").last
+    expect(said.locator(".marked > ol[start='1'] > li")).to_contain_text(["one", "two"])
+    expect(said.locator("ol > li > ul > li")).to_contain_text(["inner <b>x</b>", "inner"])
+    expect(said.get_by_role("cell").first).to_have_text("<img src=x>")
+    expect(said.get_by_role("columnheader")).to_have_count(9)
+    expect(said.locator("b, img")).to_have_count(0)
+    assert said.evaluate("one => one.scrollWidth <= one.clientWidth && document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Console) -> None:
     page = console.page("rooms/hall")
     composer(page).wait_for()
