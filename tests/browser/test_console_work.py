@@ -184,6 +184,19 @@ def test_output_is_shown_as_it_comes_and_the_program_can_be_stopped(
     expect(main.get_by_role("table")).to_contain_text("cancelled")
 
 
+def test_output_has_its_colours_and_an_approval_shows_every_hidden_character(console: Console) -> None:
+    script = r"printf '\033[31mbad\033[0m and \033]0;title\007\033[2Jgood <i>\r\n'"
+    done = console.owner.ask("bash", by="helper", room="ops", command=script)
+    page = console.page(f"executions/{done['call']}")
+    output = page.get_by_role("log", name="Output")
+    expect(output).to_have_text("bad and good <i>")
+    expect(output.locator(".ansi-red")).to_have_text("bad")
+    ticket = console.owner.ask("file/write", by="helper", room="general", path="c", content="\x1b[31mred\n")["ticket"]
+    page.goto(f"{console.url}/console/approvals/{ticket}")
+    expect(page.get_by_role("figure")).to_contain_text("\\u001b[31mred")
+    assert console.owner.ask("approval/deny", id=ticket)["status"] == "done"
+
+
 def test_what_one_tries_goes_on_when_one_follows_the_link_to_its_execution(console: Console) -> None:
     page = console.page("commands/room/wait")
     main = page.get_by_role("main")

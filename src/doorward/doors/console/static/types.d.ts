@@ -251,7 +251,10 @@ interface Execution {
 
 /** Output of an execution: its newest part, in blocks. */
 interface OutputBuffer {
-  blocks: { id: number; stream: string; text: string }[];
+  /** Each starts in a style, and splits no escape sequence. */
+  blocks: { id: number; stream: string; style: import("./lib/ansi.js").TextStyle; text: string }[];
+  /** By stream: the style after its last block, and an escape sequence that is not complete yet. */
+  streams: Record<string, { style: import("./lib/ansi.js").TextStyle; rest: string }>;
   /** Number of characters that are no longer held. */
   dropped: number;
   length: number;
