@@ -84,7 +84,9 @@ def test_nested_lists_and_tables_are_shown_as_such_and_hold_only_text(console: C
     expect(said.get_by_role("cell").first).to_have_text("<img src=x>")
     expect(said.get_by_role("columnheader")).to_have_count(9)
     expect(said.locator("b, img")).to_have_count(0)
-    assert said.evaluate("one => one.scrollWidth <= one.clientWidth && document.documentElement.scrollWidth <= innerWidth")
+    assert said.evaluate(
+        "one => one.scrollWidth <= one.clientWidth && document.documentElement.scrollWidth <= innerWidth"
+    )
 
 
 def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Console) -> None:

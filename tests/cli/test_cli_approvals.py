@@ -156,7 +156,7 @@ class TestOnATerminal:
         assert "Approve, as yourself? [y/N]: y\n" in seen.out
 
     def test_a_long_change_says_how_to_see_the_rest(self, doorward: Doorward) -> None:
-        seen = doorward.on_terminal("doorward run file/write --path=note.txt --content=\"$(seq 9999)\"", "n")
+        seen = doorward.on_terminal('doorward run file/write --path=note.txt --content="$(seq 9999)"', "n")
         assert re.search(r"  … \d+ more characters. To see all changes: doorward approvals show \w+ --full\n", seen.out)
 
     def test_no_and_silence_do_not(self, doorward: Doorward) -> None:
