@@ -149,3 +149,17 @@ def test_keys_alone_lead_from_the_link_to_a_message_and_an_approval(console: Con
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_page_that_cannot_load_says_that_it_retries_and_recovers_by_itself(console: Console) -> None:
+    console.expected = ("ERR_FAILED",)
+    page = console.page("rooms")
+    main = page.get_by_role("main")
+    retries = main.get_by_role("alert").filter(has_text="This page retries automatically")
+    for name in ("ledger", "settings", "recipes", "personas", "commands", "servers", "executions", "approvals"):
+        page.route("**/api/**", lambda route: route.abort())
+        page.locator(f"nav a[href='/console/{name}']").click()
+        expect(retries.first).to_contain_text("Doorward is not responding")
+        page.unroute("**/api/**")
+        expect(retries).to_have_count(0)
+        expect(main.locator(".loading")).to_have_count(0)

@@ -73,6 +73,22 @@ def test_text_that_tries_to_be_more_is_shown_and_does_nothing(console: Console) 
     assert page.title().endswith("Doorward")
 
 
+def test_nested_lists_and_tables_are_shown_as_such_and_hold_only_text(console: Console) -> None:
+    long = "".join(f" | {'w' * 20}{number}" for number in range(8))
+    text = f"1. one\n   - inner <b>x</b>\n   - inner\n2. two\n\nname{long}\n---{'|---' * 8}\n<img src=x>{long}\n"
+    console.owner.result("room/say", name="hall", text=text)
+    page = console.page("rooms/hall", viewport={"width": 390, "height": 844})
+    said = log(page).locator("article").last
+    expect(said.locator(".marked > ol[start='1'] > li")).to_contain_text(["one", "two"])
+    expect(said.locator("ol > li > ul > li")).to_contain_text(["inner <b>x</b>", "inner"])
+    expect(said.get_by_role("cell").first).to_have_text("<img src=x>")
+    expect(said.get_by_role("columnheader")).to_have_count(9)
+    expect(said.locator("b, img")).to_have_count(0)
+    assert said.evaluate(
+        "one => one.scrollWidth <= one.clientWidth && document.documentElement.scrollWidth <= innerWidth"
+    )
+
+
 def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Console) -> None:
     page = console.page("rooms/hall")
     composer(page).wait_for()
@@ -88,6 +104,32 @@ def test_a_message_that_is_too_long_is_refused_in_words_and_kept(console: Consol
     composer(page).press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("at most 100,000 characters; this one has 1,000,000")
     assert composer(page).input_value() == text
+
+
+def test_a_draft_survives_a_reload_until_it_is_sent_or_the_user_logs_out(console: Console) -> None:
+    console.expected = ("401",)  # the stream of a page that logs out
+    page = console.stranger()
+    for text in ("half a sentence", "left behind"):
+        page.goto(console.link)
+        page.get_by_role("navigation", name="Console").wait_for()
+        page.goto(f"{console.url}/console/rooms/hall")
+        expect(composer(page)).to_have_value("")
+        composer(page).fill(text)
+        page.reload()
+        expect(composer(page)).to_have_value(text)
+        page.locator("nav a[href='/console/rooms/general']").click()
+        expect(composer(page)).to_have_value("")
+        page.goto(f"{console.url}/console/rooms/hall")
+        if text == "half a sentence":
+            composer(page).press("Enter")
+            expect(log(page).locator("article:not(.sending)").last).to_contain_text(text)
+        else:
+            page.get_by_role("button", name="Log out").click()
+            page.get_by_role("heading", name="Log in").wait_for()
+    page.goto(console.link)
+    page.get_by_role("navigation", name="Console").wait_for()
+    page.goto(f"{console.url}/console/rooms/hall")
+    expect(composer(page)).to_have_value("")
 
 
 def test_each_file_that_is_not_attached_says_why(console: Console) -> None:
@@ -232,6 +274,23 @@ def test_what_an_agent_from_outside_asks_is_decided_in_the_room(console: Console
     assert console.owner.ask("", ticket=asked["ticket"], by="helper", room="general")["status"] == "done"
     expect(card).to_contain_text("Ran as execution")
     expect(here).not_to_contain_text("waiting")
+
+
+def test_a_decided_request_from_outside_stands_at_its_time_and_only_pending_ones_at_the_end(console: Console) -> None:
+    console.owner.result("room/create", name="outside", recipe="code-collaboration")
+    page = console.page("rooms/outside")
+    say(page, "before it")
+    expect(log(page).locator("article:not(.sending)")).to_have_count(1)
+    ticket = console.owner.ask("file/write", by="helper", room="outside", path="at.txt", content="a\n" * 40)["ticket"]
+    say(page, "after it")
+    expect(log(page).locator("article:not(.sending)")).to_have_count(2)
+    card = log(page).locator(f".asking:has(#approval-{ticket})")
+    rows = log(page).locator("article.said, .asking")
+    expect(rows).to_contain_text(["before it", "after it", "wants to run file/write"])
+    card.get_by_role("button", name="Deny").click()
+    expect(rows).to_contain_text(["before it", "helper asked to run file/write: denied by owner", "after it"])
+    expect(card.get_by_role("figure")).not_to_be_visible()
+    expect(log(page).get_by_text("before it")).to_be_in_viewport()
 
 
 def test_on_a_phone_too_an_ai_that_waits_is_seen_and_can_be_stopped(console: Console) -> None:

@@ -60,6 +60,24 @@ def test_an_approval_comes_up_is_approved_and_shows_what_came_of_it(console: Con
     expect(one).to_contain_text("done")
 
 
+def test_a_long_difference_is_shown_to_its_end_with_true_counts(console: Console) -> None:
+    old, new = ("".join(f"{word} {number} {'x' * 200}\n" for number in range(100)) for word in ("old", "new"))
+    console.owner.result("file/write", path="long.txt", content=old)
+    outcome = console.owner.ask("file/write", by="helper", room="general", path="long.txt", content=new)
+    page = console.page(f"approvals/{outcome['ticket']}")
+    figure = page.get_by_role("figure")
+    expect(figure).to_contain_text("100 lines added, 100 lines removed")
+    expect(figure).not_to_contain_text("new 99")
+    figure.get_by_role("button", name="Show more").click()
+    expect(figure).to_contain_text("new 99")
+    expect(figure.locator(".diff-added")).to_have_count(100)
+    expect(figure.locator(".diff-removed")).to_have_count(100)
+    expect(figure.get_by_role("button", name="Show more")).to_have_count(0)
+    page.get_by_role("button", name="Deny").click()
+    expect(page.get_by_text("owner denied")).to_be_visible()
+    expect(page.locator("figure")).to_contain_text("new 90")  # the page remembers it, the server forgot it
+
+
 def test_a_denied_call_never_runs(console: Console) -> None:
     id = parked(console, "denied.txt")
     page = console.page("approvals")
@@ -74,6 +92,30 @@ def test_what_nobody_decides_expires_before_their_eyes(console: Console) -> None
     id = parked(console, "late.txt", "quick")
     expect(card(page, id)).to_contain_text("Nobody decided in time")
     expect(card(page, id).get_by_role("button", name="Approve")).to_have_count(0)
+
+
+def test_on_a_phone_every_page_marks_what_waits_until_it_expires(console: Console) -> None:
+    id = parked(console, "marked.txt")
+    expired: list[str] = []
+
+    def answer(route: Route) -> None:
+        """One approval whose time is over, until the test says that the server knows that too."""
+        answered = route.fetch()
+        items = [{**one, "expiresAt": one["createdAt"]} for one in answered.json()["items"] if one["id"] == id]
+        route.fulfill(response=answered, json={"items": [] if expired else items, "next": None})
+
+    page = console.page("settings", viewport={"width": 390, "height": 844})
+    page.route("**/api/approvals?pending=true*", answer)
+    for path, title in (("ledger", "Ledger"), ("rooms/ops", "ops")):
+        page.goto(f"{console.url}/console/{path}")
+        expect(page.get_by_role("button", name="Menu, 1 approval waiting for you")).to_contain_text("1")
+        expect(page).to_have_title(f"(1) {title} · Doorward")
+    expired.append(id)
+    expect(page.get_by_role("button", name="Menu", exact=True)).not_to_contain_text("1")
+    expect(page).to_have_title("ops · Doorward")
+    page.get_by_role("button", name="Menu").click()
+    expect(page.get_by_role("link", name="Approvals")).not_to_contain_text("waiting")
+    assert console.owner.ask("approval/deny", id=id)["status"] == "done"
 
 
 def test_of_two_who_decide_at_once_the_second_is_told_so(console: Console) -> None:
@@ -144,6 +186,19 @@ def test_output_is_shown_as_it_comes_and_the_program_can_be_stopped(
     page.get_by_role("dialog").get_by_role("button", name="Cancel execution").click()
     expect(main).to_contain_text("Nothing is running")
     expect(main.get_by_role("table")).to_contain_text("cancelled")
+
+
+def test_output_has_its_colours_and_an_approval_shows_every_hidden_character(console: Console) -> None:
+    script = r"printf '\033[31mbad\033[0m and \033]0;title\007\033[2Jgood <i>\r\n'"
+    done = console.owner.ask("bash", by="helper", room="ops", command=script)
+    page = console.page(f"executions/{done['call']}")
+    output = page.get_by_role("log", name="Output")
+    expect(output).to_have_text("bad and good <i>")
+    expect(output.locator(".ansi-red")).to_have_text("bad")
+    ticket = console.owner.ask("file/write", by="helper", room="general", path="c", content="\x1b[31mred\n")["ticket"]
+    page.goto(f"{console.url}/console/approvals/{ticket}")
+    expect(page.get_by_role("figure")).to_contain_text("\\u001b[31mred")
+    assert console.owner.ask("approval/deny", id=ticket)["status"] == "done"
 
 
 def test_what_one_tries_goes_on_when_one_follows_the_link_to_its_execution(console: Console) -> None:

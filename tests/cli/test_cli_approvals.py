@@ -120,6 +120,16 @@ def test_what_waits_is_listed_until_it_is_decided(doorward: Doorward) -> None:
     assert [one["state"] for one in doorward("approvals", "list", "--all").json["result"]["items"]] == ["denied"]
 
 
+def test_what_is_cut_says_how_to_see_the_rest(doorward: Doorward) -> None:
+    lines = "".join(f"{number:05}\n" for number in range(5000))
+    ticket = parked(doorward, "file/write", "--path=note.txt", f"--content={lines}")
+    rest = f"more characters. To see all changes: doorward approvals show {ticket} --full"
+    assert rest in doorward("approvals", "show", ticket).err
+    full = doorward("approvals", "show", ticket, "--full")
+    assert full.json["result"]["difference"].endswith("+04998\n+04999\n")
+    assert (full.json["result"]["linesAdded"], full.json["result"]["differenceNext"], full.err) == (5000, None, "")
+
+
 def test_a_program_can_wait_for_the_decision(doorward: Doorward) -> None:
     with doorward.started("run", "--wait", *WRITE) as waiting:
         assert waiting.stderr is not None
@@ -144,6 +154,10 @@ class TestOnATerminal:
         assert '  file/write {"content": "hello", "path": "note.txt"}\nIt would change:\n' in seen.out
         assert "  +hello\n" in seen.out
         assert "Approve, as yourself? [y/N]: y\n" in seen.out
+
+    def test_a_long_change_says_how_to_see_the_rest(self, doorward: Doorward) -> None:
+        seen = doorward.on_terminal('doorward run file/write --path=note.txt --content="$(seq 9999)"', "n")
+        assert re.search(r"  … \d+ more characters. To see all changes: doorward approvals show \w+ --full\n", seen.out)
 
     def test_no_and_silence_do_not(self, doorward: Doorward) -> None:
         for answer in ("n", " "):

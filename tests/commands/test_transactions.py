@@ -132,11 +132,12 @@ async def test_a_file_with_a_name_that_is_no_text_stops_the_change(driver: Any) 
 async def test_people_see_the_difference_and_approve_just_that(driver: Any) -> None:
     folder = workspace(driver)
     furnish(folder)
-    ticket = await parked(driver, command="date +%N > stamp; echo two >> notes.txt; cat notes.txt")
+    ticket = await parked(driver, command="date +%N > stamp; seq 0 8998 > z; echo two >> notes.txt; cat notes.txt")
     assert "stamp" not in listing(folder)
     question = await shown(driver, ticket)
     assert "+two" in question["difference"]
     assert "exit code 0" in question["difference"]
+    assert (question["linesAdded"], question["linesRemoved"]) == (9001, 0)
     stamp = next(line for line in question["difference"].splitlines() if line.startswith("+") and line[1:].isdigit())
     outcome = await approved(driver, ticket)
     assert outcome.status == "done", outcome

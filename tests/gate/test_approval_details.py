@@ -85,3 +85,22 @@ async def test_people_outside_the_room_learn_nothing_of_its_approvals(driver):
         "ada": ["not_found", 0, 0, "not_found", [None]],
         "fay": ["plan-of-merger", 1, 1, "not_permitted", waits],
     }
+
+
+async def test_a_long_difference_is_read_to_its_end_and_its_counts_are_those_of_the_whole(driver):
+    old = "".join(f"old {number} {'x' * 200}\n" for number in range(100))
+    await driver.owner("file/write", path="long", content=old)
+    content = "".join(f"new {number} {'y' * 200}\u202e\n" for number in range(100))
+    outcome = await driver.ask("file/write", params={"path": "long", "content": content})
+    text, offset, parts = "", 0, 0
+    while offset is not None:
+        shown = (await driver.owner("approval/show", id=outcome.ticket, offset=offset)).result
+        assert (shown["linesAdded"], shown["linesRemoved"]) == (100, 100)
+        text, offset, parts = text + shown["difference"], shown["differenceNext"], parts + 1
+    assert parts == 3
+    assert sum(line.startswith("-old") for line in text.splitlines()) == 100
+    assert [line for line in text.splitlines() if line.startswith("+new")] == [
+        "+" + line.replace("\u202e", "\\u202e") for line in content.splitlines()
+    ]
+    await driver.owner("approval/deny", id=outcome.ticket)
+    assert (await driver.owner("approval/show", id=outcome.ticket)).result["difference"] == ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from doorward.cli import report
 from doorward.cli.live_view import LiveView, escape_output
 from doorward.cli.text_wrap import display_width, terminal_width, wrap_indented, wrap_line
 from doorward.core.escape_invisible import escape_invisible
@@ -158,6 +159,7 @@ def format_approval(detail: Mapping[str, Any]) -> list[str]:
     if difference:
         lines.append("About this tool:" if str(detail["command"]).startswith("mcp/") else "It would change:")
         lines += map(_colour_diff_line, _indent_lines(difference))
+        lines += _indent_lines(report.describe_rest(detail))
     if detail.get("why"):
         lines.append(wrap_indented(escape_invisible(str(detail["why"])), terminal_width(), 0))
     if detail.get("cannotDecide"):

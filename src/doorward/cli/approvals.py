@@ -7,12 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+import msgspec
 
 from doorward.cli import local_client, report
 from doorward.cli.local_client import json_option, run_as_owner
 from doorward.core import strictjson
 from doorward.core.escape_invisible import escape_invisible
+from doorward.core.model import Outcome
 from doorward.doors.terminal.messages import TerminalRequest
+
+MAX_PART = 100_000
+"""The number of characters of changes to load at once."""
 
 
 @click.command("questions")
@@ -174,10 +179,31 @@ def list_(everything: bool, as_json: bool) -> None:
 
 @command.command()
 @click.argument("id")
+@click.option("--full", is_flag=True, help="Show all changes, however long.")
 @json_option
-def show(id: str, as_json: bool) -> None:
-    """Show exactly what an approval would run."""
-    run_as_owner("approval/show", as_json, id=id)
+def show(id: str, full: bool, as_json: bool) -> None:
+    """Show exactly what an approval would run, and what it would change."""
+    outcome = local_client.run(TerminalRequest(command="approval/show", params={"id": id}))
+    if full and outcome.status == "done":
+        outcome = _load_rest(outcome)
+    code = report.show_outcome(outcome, as_json)
+    rest = report.describe_rest(outcome.result) if outcome.status == "done" else ""
+    if rest:
+        report.print_note(rest)
+    click.get_current_context().exit(code)
+
+
+def _load_rest(shown: Outcome) -> Outcome:
+    """Load the rest of the changes, part by part. The first part that cannot be loaded is returned instead."""
+    detail = dict(shown.result)
+    while detail.get("differenceNext") is not None:
+        params = {"id": detail["id"], "offset": detail["differenceNext"], "limit": MAX_PART}
+        part = local_client.run(TerminalRequest(command="approval/show", params=params))
+        if part.status != "done":
+            return part
+        detail["difference"] += part.result["difference"]
+        detail["differenceNext"] = part.result["differenceNext"]
+    return msgspec.structs.replace(shown, result=detail)
 
 
 @command.command()

@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from doorward.cli import report
 from doorward.cli.text_wrap import display_width, terminal_width, wrap_indented, wrap_line
 from doorward.core.escape_invisible import escape_invisible
 from doorward.core.model import KEEPER, Kind
@@ -132,6 +133,7 @@ def format_approval(shown: dict[str, Any], people: bool, left: float) -> list[st
     if effect := shown.get("effect") or shown.get("difference"):
         text = effect if isinstance(effect, str) else msgspec.json.encode(effect).decode()
         lines += ["It would change:", *(f"  {line}" for line in escape_invisible(text).splitlines())]
+        lines += [f"  {line}" for line in report.describe_rest(shown).splitlines()]
     how = "Type approve or y, or deny or n." if people else "Type approve or deny."
     within = f"It expires in {_format_duration(left)}."
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -107,6 +108,15 @@ def _wrap_sentences(text: str) -> str:
     return "\n".join(
         [wrap_indented(first, terminal_width(), 2), *(wrap_indented(line, terminal_width(), 0) for line in rest)]
     )
+
+
+def describe_rest(approval: Mapping[str, Any]) -> str:
+    """Say how to see the rest of the changes that an approval shows; empty when it shows them all."""
+    end = approval.get("differenceNext")
+    if end is None:
+        return ""
+    left = int(approval["differenceLength"]) - int(end)
+    return f"… {left} more characters. To see all changes: doorward approvals show {approval['id']} --full"
 
 
 def print_note(text: str) -> None:

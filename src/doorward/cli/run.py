@@ -243,6 +243,8 @@ def _show_difference(ticket: str) -> None:
     elif difference:
         report.print_note("It would change:")
         click.echo("\n".join(f"  {line}" for line in difference.rstrip("\n").splitlines()))
+        if rest := report.describe_rest(shown.result):
+            report.print_note(f"  {rest}")
 
 
 def _print_next_steps(outcome: Outcome) -> None:

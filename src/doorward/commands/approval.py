@@ -13,7 +13,6 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
 from doorward.core.errors import NotFound, NotPermitted
-from doorward.core.escape_invisible import escape_invisible
 from doorward.core.model import Kind
 from doorward.gate.approvals import Approval, ApprovalState
 from doorward.gate.recipes.policy import changes_guarded_path, is_irreversible
@@ -46,7 +45,19 @@ class ApprovalPage(Listing[ApprovalListItem]):
     next: Annotated[str | None, Meta(description="The `before` value of the next page; null on the last page")]
 
 
-class ApprovalDetail(ApprovalFacts):
+class ApprovalDifference(TypedDict):
+    """What the call would change: one part of it, and facts about the whole. Members of the room see it."""
+
+    difference: NotRequired[Annotated[str, Meta(description="A part of what would change; empty if that is unknown")]]
+    differenceLength: NotRequired[Annotated[int, Meta(description="The number of characters of the whole difference")]]
+    differenceNext: NotRequired[
+        Annotated[int | None, Meta(description="The `offset` of the next part of the difference; null at its end")]
+    ]
+    linesAdded: NotRequired[Annotated[int, Meta(description="The number of lines that the whole difference adds")]]
+    linesRemoved: NotRequired[Annotated[int, Meta(description="The number of lines that the whole difference removes")]]
+
+
+class ApprovalDetail(ApprovalFacts, ApprovalDifference):
     kind: Annotated[Kind, Meta(description="The kind of caller: a person, an AI or a program")]
     onBehalfOf: Annotated[str, Meta(description="The person the AI or program acts for")]
     why: Annotated[str, Meta(description="Why the call needs approval, under the current rules")]
@@ -55,7 +66,6 @@ class ApprovalDetail(ApprovalFacts):
     safety: Annotated[Safety | None, Meta(description="The command's safety level; null if the command is gone")]
     cannotDecide: Annotated[str, Meta(description="Why you may not decide; empty if you may")]
     shown: Annotated[str, Meta(description="Exactly what would run, with hidden characters escaped")]
-    difference: NotRequired[Annotated[str, Meta(description="What the call would change, if it could be previewed")]]
     decisions: list[dict[str, Any]]
 
 
@@ -106,7 +116,12 @@ async def list_approvals(
     humans_only=True,
     is_status_poll=True,
 )
-async def show(ctx: Context, id: Id) -> ApprovalDetail:
+async def show(
+    ctx: Context,
+    id: Id,
+    offset: Annotated[int, Meta(description="Where to start in the difference, in characters", ge=0)] = 0,
+    limit: Annotated[int, Meta(description="Maximum characters of the difference", ge=1, le=100_000)] = 20_000,
+) -> ApprovalDetail:
     """Show exactly what an approval would run, with hidden characters escaped."""
     approval = await ctx.services.approvals.find(ctx.caller.tenant, id)
     if not (ctx.services.approvals.is_known_to(ctx.caller, approval) or _is_own(ctx, approval)):
@@ -116,7 +131,9 @@ async def show(ctx: Context, id: Id) -> ApprovalDetail:
     decisions = await ctx.services.approvals.decisions(approval)
     known = approval.command in ctx.services.registry
     command = ctx.services.registry[approval.command] if known else None
-    facts: ApprovalDetail = {
+    hides = bool(approval.room) and not _is_in_room(ctx, approval)
+    difference: ApprovalDifference = {} if hides else await _load_difference(ctx, approval, offset, limit)
+    return {
         **_describe(approval),
         "kind": approval.kind,
         "onBehalfOf": approval.behalf,
@@ -125,14 +142,10 @@ async def show(ctx: Context, id: Id) -> ApprovalDetail:
         "quorum": approval.quorum,
         "safety": command.facts.safety if command is not None else None,
         "cannotDecide": _why_cannot_decide(ctx, approval, decisions),
-        "shown": approval.call_text,
-        "difference": escape_invisible(approval.foreseen),
+        "shown": "(you are not a member of the room)" if hides else approval.call_text,
+        **difference,
         "decisions": [{**one, "at": to_iso(one["at"])} for one in decisions],
     }
-    if approval.room and not _is_in_room(ctx, approval):
-        facts["shown"] = "(you are not a member of the room)"
-        del facts["difference"]
-    return facts
 
 
 @family.command(
@@ -170,6 +183,17 @@ async def approve(ctx: Context, id: Id) -> ApprovalFacts:
 async def deny(ctx: Context, id: Id) -> ApprovalFacts:
     """Deny a waiting call."""
     return _describe(await ctx.services.approvals.decide(ctx.caller, id, "deny"))
+
+
+async def _load_difference(ctx: Context, approval: Approval, offset: int, limit: int) -> ApprovalDifference:
+    preview = await ctx.services.approvals.preview(approval, offset, limit)
+    return {
+        "difference": preview.text,
+        "differenceLength": preview.length,
+        "differenceNext": preview.next,
+        "linesAdded": approval.lines_added,
+        "linesRemoved": approval.lines_removed,
+    }
 
 
 def _is_in_room(ctx: Context, approval: Approval) -> bool:

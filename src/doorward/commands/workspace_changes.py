@@ -12,8 +12,8 @@ import msgspec
 
 from doorward.commands.context import Context
 from doorward.commands.file.changes import lock_files, run_uninterrupted
-from doorward.commands.file.text import unified_diff
-from doorward.core.command import Family
+from doorward.commands.file.text import Diff, unified_diff
+from doorward.core.command import LONGEST_PREVIEW, Family
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError
 from doorward.core.escape_invisible import escape_invisible
 from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges
@@ -34,7 +34,6 @@ KIND = "tree"
 _MOST_KEPT = 5_000
 _MOST_NAMED = 50
 _LARGEST = 1 << 30
-_LONGEST_DIFFERENCE = 60_000
 
 family = Family("tree", category="files")
 
@@ -87,22 +86,24 @@ def describe_withheld(paths: Sequence[str]) -> str:
     return f"Programs cannot change git's configuration and hooks, so these changes were not applied: {named}{more}."
 
 
-def render_changes(changes: OverlayChanges) -> str:
+def render_changes(changes: OverlayChanges) -> Diff:
     """Render the changes as a diff, for the person who decides an approval."""
     why = explain_not_undoable(changes)
-    lines = [f"This cannot be undone: {why}."] if why else []
-    left = len(changes.items)
-    size = 0
+    texts = [f"This cannot be undone: {why}."] if why else []
     if changes.withheld:
-        lines.append(describe_withheld(changes.withheld))
+        texts.append(describe_withheld(changes.withheld))
+    size = added = removed = left_out = 0
     for one in changes.items:
-        if size > _LONGEST_DIFFERENCE:
-            lines.append(f"… and {left} more paths.")
-            break
-        lines.append(_render_change(one))
-        size += len(lines[-1])
-        left -= 1
-    return "\n".join(lines)
+        diff = _render_change(one)
+        added, removed = added + diff.added, removed + diff.removed
+        if size > LONGEST_PREVIEW:
+            left_out += 1
+            continue
+        texts.append(diff.text)
+        size += len(diff.text)
+    if left_out:
+        texts.append(f"… {left_out} more paths are not shown.")
+    return Diff("\n".join(texts), added, removed)
 
 
 @family.undoer(KIND)
@@ -236,7 +237,7 @@ def _change_word(one: OverlayChange) -> str:
     return "deleted" if one.after is None else "changed"
 
 
-def _render_change(one: OverlayChange) -> str:
+def _render_change(one: OverlayChange) -> Diff:
     before, after, path = one.before, one.after, escape_invisible(one.path, lines=False)
     lines = []
     if before is None or after is None or before.kind != after.kind or before.kind == "symlink":
@@ -246,9 +247,8 @@ def _render_change(one: OverlayChange) -> str:
     elif digest_or_empty(before) == digest_or_empty(after):
         lines.append(f"{path}: only its modification time changes.")
     old, new = _file_content(before), _file_content(after)
-    if old != new:
-        lines.append(unified_diff(path, old, new))
-    return "\n".join(lines)
+    diff = unified_diff(path, old, new) if old != new else Diff("")
+    return Diff("\n".join([*lines, diff.text] if diff.text else lines), diff.added, diff.removed)
 
 
 def _describe_state(state: Snapshot | None) -> str:

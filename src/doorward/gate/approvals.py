@@ -13,7 +13,7 @@ from doorward.config.settings import Settings
 from doorward.core import redact
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
-from doorward.core.command import EffectPreview
+from doorward.core.command import LONGEST_PREVIEW, EffectPreview
 from doorward.core.errors import Conflict, NotApproved, NotFound, NotPermitted
 from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.events import ApprovalDecided, Bus
@@ -59,8 +59,9 @@ class Approval(msgspec.Struct, frozen=True):
     """The call that waits."""
     door: str = ""
     tier: str = ""
-    foreseen: str = ""
-    """The predicted effect of the call, computed at the request; empty if unknown."""
+    lines_added: int = 0
+    """The number of lines that the previewed effect adds; 0 if it is unknown."""
+    lines_removed: int = 0
 
     @property
     def waited_until(self) -> float:
@@ -72,6 +73,16 @@ class Approval(msgspec.Struct, frozen=True):
     def call_text(self) -> str:
         """The exact call for people to read before they decide, with invisible characters escaped."""
         return f"{self.command} {escape_invisible(self.params, lines=False)}"
+
+
+class ApprovalPreview(msgspec.Struct, frozen=True):
+    """A part of the effect that people approve, as text with invisible characters escaped."""
+
+    text: str
+    length: int
+    """The number of characters of the whole text, as it is stored."""
+    next: int | None
+    """Where the next part starts; None at the end."""
 
 
 class Approvals:
@@ -114,12 +125,13 @@ class Approvals:
             call=call.id,
             door=call.door,
             tier=call.command.facts.tier,
-            foreseen=to_storable(foreseen.shown) if foreseen else "",
+            lines_added=foreseen.added if foreseen else 0,
+            lines_removed=foreseen.removed if foreseen else 0,
         )
-        effect = foreseen.effect if foreseen else None
-        return approval, sql.insert(
-            {**msgspec.structs.asdict(approval), "access": int(approval.access), "effect": effect}
-        )
+        row = {**msgspec.structs.asdict(approval), "access": int(approval.access)}
+        if foreseen:
+            row |= {"effect": foreseen.effect, "foreseen": _to_stored_text(foreseen.shown)}
+        return approval, sql.insert(row)
 
     async def find(self, tenant: str, id: str) -> Approval:
         row = await sql.find(self._store, tenant, id)
@@ -134,6 +146,14 @@ class Approvals:
     async def effect(self, approval: Approval) -> bytes | None:
         """Return the approved effect of the command, if it was predicted."""
         return await sql.effect(self._store, approval.id)
+
+    async def preview(self, approval: Approval, offset: int, limit: int) -> ApprovalPreview:
+        """Return a part of the previewed effect for people, up to the end of a line."""
+        text, length = await sql.preview(self._store, approval.id, offset, limit)
+        if offset + len(text) < length:
+            text = text[: text.rfind("\n") + 1] or text
+        end = offset + len(text)
+        return ApprovalPreview(escape_invisible(text), length, end if end < length else None)
 
     async def newest(self, tenant: str, limit: int, before: str = "") -> list[Approval]:
         """Return the newest approvals of a tenant, or the newest before a given one."""
@@ -312,6 +332,14 @@ class Approvals:
             note=note,
             duration=0,
         )
+
+
+def _to_stored_text(preview: str) -> str:
+    """Make a previewed effect storable: bounded, and without null characters, at which SQLite ends a text."""
+    text = to_storable(preview).replace("\0", "\\u0000")
+    if len(text) <= LONGEST_PREVIEW:
+        return text
+    return f"{text[:LONGEST_PREVIEW]}\n… {len(text) - LONGEST_PREVIEW} more characters are not stored.\n"
 
 
 def _describe_state(approval: Approval) -> str:

@@ -10,15 +10,14 @@ from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
     "id, tenant, room, caller, kind, behalf, command, params, redacted, digest, access, approvers, quorum, state,"
-    " created_at, expires_at, decided_at, used_by, call, door, tier"
+    " created_at, expires_at, decided_at, used_by, call, door, tier, lines_added, lines_removed"
 )
 _FORGET = "params = redacted, foreseen = '', effect = NULL"
 """Columns that may contain secrets are cleared as soon as they are no longer needed."""
 
 
 async def find(store: Store, tenant: str, id: str) -> dict[str, Any] | None:
-    sql = f"SELECT {_COLUMNS}, foreseen FROM approvals WHERE tenant = ? AND id = ?"
-    rows = await store.read(sql, (tenant, id))
+    rows = await store.read(f"SELECT {_COLUMNS} FROM approvals WHERE tenant = ? AND id = ?", (tenant, id))
     return rows[0] if rows else None
 
 
@@ -56,6 +55,15 @@ async def effect(store: Store, id: str) -> bytes | None:
     """The previewed effect of the command, which may be large."""
     rows = await store.read("SELECT effect FROM approvals WHERE id = ?", (id,))
     return rows[0]["effect"] if rows else None
+
+
+async def preview(store: Store, id: str, offset: int, limit: int) -> tuple[str, int]:
+    """A part of the previewed effect for people, and the length of the whole."""
+    rows = await store.read(
+        "SELECT substr(foreseen, ?, ?) AS part, length(foreseen) AS length FROM approvals WHERE id = ?",
+        (offset + 1, limit, id),
+    )
+    return (rows[0]["part"], rows[0]["length"]) if rows else ("", 0)
 
 
 def insert(row: dict[str, Any]) -> Statement:

@@ -294,6 +294,12 @@ ALTER TABLE segments ADD COLUMN deleted TEXT NOT NULL DEFAULT '';
 """
 """The signature of the deletion of a segment; empty while its file is kept."""
 
+APPROVAL_LINES = """
+ALTER TABLE approvals ADD COLUMN lines_added INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN lines_removed INTEGER NOT NULL DEFAULT 0;
+"""
+"""How many lines the previewed effect of a call adds and removes."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -314,6 +320,7 @@ STEPS = (
     MESSAGE_BEHALF,
     APPROVAL_CALLS,
     DELETED_SEGMENTS,
+    APPROVAL_LINES,
 )
 
 

@@ -131,12 +131,38 @@ def test_a_message_of_ticks_does_not_hold_up_the_pages_that_show_it() -> None:
         *(("lib/markup.js", "parseInline", [line]) for line in lines),
         *(
             ("parts/markdown.js", "Markdown", [{"text": text}])
-            for text in (ticks, "# a" + " " * 9_000 + "b", "\u200b" * 97_000)
+            for text in (
+                ticks,
+                "# a" + " " * 9_000 + "b",
+                "\u200b" * 97_000,
+                "|a" * 2_000 + "\n" + "|-" * 2_000 + "\n|" * 900,
+                "|\n" + "-" * 9_000 + "x",
+                "".join(" " * number + "- a\n" for number in range(130)),
+            )
         ),
     )
     assert [len(one) for one in shown[:5]] == [1, 1, 1, 48, 1]
     assert words(shown[5]) == ticks
     assert words(shown[6]).startswith("a ")
+
+
+def test_lists_nest_and_keep_their_numbers() -> None:
+    text = "3. three\n   more of it\n   - a\n     1. deep\n   - b\n\n4. four\n- other"
+    (found,) = asked(("lib/markup-blocks.js", "parseList", [text.split("\n"), 0]))
+    deep = {"ordered": True, "start": 1, "items": [{"lines": ["deep"], "lists": []}]}
+    inner = {"ordered": False, "start": 0, "items": [{"lines": ["a"], "lists": [deep]}, {"lines": ["b"], "lists": []}]}
+    items = [{"lines": ["three", "more of it"], "lists": [inner]}, {"lines": ["four"], "lists": []}]
+    assert found == {"list": {"ordered": True, "start": 3, "items": items}, "next": 7}
+
+
+def test_a_table_is_one_only_with_a_row_of_dashes_for_its_titles() -> None:
+    table = "a | b\n:-- | --:\n1 \\| 2 | `x` | too many\n| only |\nnot a row"
+    found, none, fewer = asked(
+        *(("lib/markup-blocks.js", "parseTable", [text.split("\n"), 0]) for text in (table, "a | b\nc | d", "a|b\n---"))
+    )
+    rows = [["1 | 2", "`x`"], ["only"]]
+    assert found == {"table": {"align": ["left", "right"], "head": ["a", "b"], "rows": rows}, "next": 4}
+    assert none is fewer is None
 
 
 def test_marks_within_a_line_are_found_where_they_close() -> None:

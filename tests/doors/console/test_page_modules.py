@@ -210,7 +210,7 @@ def test_output_is_kept_whole_up_to_a_limit_and_then_its_end(ask):
     written = ask(
         "lib/output-buffer.js",
         "appendOutput",
-        {"blocks": [], "dropped": 0, "length": 0, "next": 0},
+        {"blocks": [], "streams": {}, "dropped": 0, "length": 0, "next": 0},
         "stdout",
         "ab",
         10_000,
@@ -233,11 +233,48 @@ def test_output_is_kept_whole_up_to_a_limit_and_then_its_end(ask):
 
 def test_streams_are_not_mixed_up(ask):
     written = ask(
-        "lib/output-buffer.js", "appendOutput", {"blocks": [], "dropped": 0, "length": 0, "next": 0}, "stdout", "a"
+        "lib/output-buffer.js",
+        "appendOutput",
+        {"blocks": [], "streams": {}, "dropped": 0, "length": 0, "next": 0},
+        "stdout",
+        "a",
     )
     written = ask("lib/output-buffer.js", "appendOutput", written, "stderr", "b")
     written = ask("lib/output-buffer.js", "appendOutput", written, "stderr", "c")
     assert [(block["stream"], block["text"]) for block in written["blocks"]] == [("stdout", "a"), ("stderr", "bc")]
+
+
+def test_colours_go_on_over_blocks_and_pieces_and_other_escapes_vanish(ask):
+    written = {"blocks": [], "streams": {}, "dropped": 0, "length": 0, "next": 0}
+    pieces = [
+        "\x1b[1;3",
+        "1mred" + "x" * 8_000,
+        "\x1b]8;;https://evil.example\x07link\x1b]8;;\x07\x1b[2J\x1b[9;9H",
+        "\x1b[0mend\r",
+        "\n",
+    ]
+    for piece in pieces:
+        written = ask("lib/output-buffer.js", "appendOutput", written, "stdout", piece)
+    assert sum(len(block["text"]) for block in written["blocks"]) == written["length"] == sum(map(len, pieces))
+    shown = [ask("lib/ansi.js", "parseAnsi", one["text"], one["style"]) for one in written["blocks"]]
+    whole = [(piece["classes"], piece["text"]) for block in shown for piece in block]
+    red = "".join(text for classes, text in whole if classes == "ansi-red ansi-bold")
+    assert red == "red" + "x" * 8_000 + "link"
+    assert whole[-1] == ("", "end\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[38;5;196ma\x1b[39mb\x1b[48;2;0;0;0mc", [("ansi-red", "a"), ("", "b"), ("", "c")]),
+        ("\x1b[30;40m\x1b[8mhidden", [("ansi-black", "hidden")]),
+        ("10%\r20%\r\n", [("", "10%\n20%\n")]),
+        ("\x1b]0;never ended\nnext", [("", "\x1b]0;never ended\nnext")]),
+        ("\x1b[7m<b>", [("ansi-inverse", "<b>")]),
+    ],
+)
+def test_no_escape_hides_text(ask, text, shown):
+    assert [(one["classes"], one["text"]) for one in ask("lib/ansi.js", "parseAnsi", text)] == shown
 
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

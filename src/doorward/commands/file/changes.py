@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -41,6 +41,9 @@ KIND = "file"
 
 ContentFunction = Callable[[bytes | None], bytes | None]
 """Maps the present content of a file to its new content, or raises an error. None means that there is no file."""
+
+PlanFunction = Callable[..., Awaitable["FileChange"]]
+"""Computes the change of a file command from its context and parameters."""
 
 _locks: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
 
@@ -95,35 +98,48 @@ async def change_files(
         return await run_uninterrupted(work)
 
 
-async def preview_change(ctx: Context, path: str, make: ContentFunction, *, parents: bool) -> dict[str, Any]:
-    """Describe what `change` would do to one file, for a dry run."""
+async def plan_change(ctx: Context, path: str, make: ContentFunction, *, parents: bool) -> FileChange:
+    """Compute what `change_files` would do to one file."""
 
-    def work() -> dict[str, Any]:
+    def work() -> FileChange:
         with SafeRoot(ctx.workspace) as root:
             present = root.read_existing(path, ctx.services.settings.files.largest_file)
             folder = path.rpartition("/")[0]
             if not parents and folder:
                 root.stat(folder, follow=True)
-        one = _plan_change(ctx, path, make, present.data if present else None)
-        return {
-            **describe_sizes(one),
-            "digestBefore": digest(one.before),
-            "diff": unified_diff(path, one.before, one.after),
-        }
+        return _plan_change(ctx, path, make, present.data if present else None)
 
     return await asyncio.to_thread(work)
 
 
-def register_diff_preview(command: Command) -> None:
-    """Let people approve the diff of the command's effect. The approval is void once the file changes."""
-    effect = command.effect
-    if effect is None:
-        raise TypeError(f"{command.name} has no effect function")
+def register_diff_preview(command: Command) -> Callable[[PlanFunction], PlanFunction]:
+    """Decorator: show the diff of the planned change in a dry run, and all of it to the people who approve.
 
-    @command.previews_effect
-    async def foresee(ctx: Context, **params: Any) -> EffectPreview:
-        shown = await effect(ctx, **params)
-        return EffectPreview(msgspec.json.encode({shown["path"]: shown["digestBefore"]}), shown["diff"])
+    The approval is void once the file changes.
+    """
+
+    def register(plan: PlanFunction) -> PlanFunction:
+        @command.describes_effect
+        async def describe(ctx: Context, **params: Any) -> dict[str, Any]:
+            one = await plan(ctx, **params)
+            diff = await asyncio.to_thread(unified_diff, one.path, one.before, one.after)
+            return {
+                **describe_sizes(one),
+                "digestBefore": digest(one.before),
+                "diff": diff.shorten(),
+                "linesAdded": diff.added,
+                "linesRemoved": diff.removed,
+            }
+
+        @command.previews_effect
+        async def preview(ctx: Context, **params: Any) -> EffectPreview:
+            one = await plan(ctx, **params)
+            diff = await asyncio.to_thread(unified_diff, one.path, one.before, one.after)
+            return EffectPreview(msgspec.json.encode({one.path: digest(one.before)}), *diff)
+
+        return plan
+
+    return register
 
 
 def require_digest(make: ContentFunction, path: str, seen: str | None) -> ContentFunction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -11,9 +11,10 @@ from doorward.commands.context import Context
 from doorward.commands.file.changes import (
     KIND,
     ContentFunction,
+    FileChange,
     change_files,
     describe_sizes,
-    preview_change,
+    plan_change,
     register_diff_preview,
     require_digest,
 )
@@ -65,21 +66,18 @@ async def write(
     return {**describe_sizes(done), "digest": done.digest, "execution": ctx.call.id}
 
 
-@write.describes_effect
-async def show_write(
+@register_diff_preview(write)
+async def plan_write(
     ctx: Context,
     path: FilePath,
     content: NewContent,
     encoding: ContentEncoding = "utf-8",
     create_parents: CreateParents = True,
     expected_digest: ExpectedDigest = None,
-) -> dict[str, Any]:
+) -> FileChange:
     name = normalize_path(path, file=True)
     make = require_digest(_new_content(content, encoding), name, expected_digest)
-    return await preview_change(ctx, name, make, parents=create_parents)
-
-
-register_diff_preview(write)
+    return await plan_change(ctx, name, make, parents=create_parents)
 
 
 def _new_content(content: str, encoding: str) -> ContentFunction:
@@ -120,24 +118,22 @@ async def edit(
     """
     name = normalize_path(path, file=True)
     (done,) = await change_files(ctx, {name: _replace_text(name, old_string, new_string, replace_all)}, parents=False)
+    diff = await asyncio.to_thread(unified_diff, name, done.before, done.after)
     return {
         **describe_sizes(done),
         "replaced": (done.before or b"").count(old_string.encode()),
         "digest": done.digest,
-        "diff": await asyncio.to_thread(unified_diff, name, done.before, done.after),
+        "diff": diff.shorten(),
         "execution": ctx.call.id,
     }
 
 
-@edit.describes_effect
-async def show_edit(
+@register_diff_preview(edit)
+async def plan_edit(
     ctx: Context, path: FilePath, old_string: OldString, new_string: NewString, replace_all: ReplaceAll = False
-) -> dict[str, Any]:
+) -> FileChange:
     name = normalize_path(path, file=True)
-    return await preview_change(ctx, name, _replace_text(name, old_string, new_string, replace_all), parents=False)
-
-
-register_diff_preview(edit)
+    return await plan_change(ctx, name, _replace_text(name, old_string, new_string, replace_all), parents=False)
 
 
 def _replace_text(path: str, old: str, new: str, everywhere: bool) -> ContentFunction:
@@ -208,13 +204,10 @@ async def delete(ctx: Context, path: FilePath, expected_digest: ExpectedDigest =
     return {"path": name, "deleted": True, "bytesBefore": len(done.before or b""), "execution": ctx.call.id}
 
 
-@delete.describes_effect
-async def show_delete(ctx: Context, path: FilePath, expected_digest: ExpectedDigest = None) -> dict[str, Any]:
+@register_diff_preview(delete)
+async def plan_delete(ctx: Context, path: FilePath, expected_digest: ExpectedDigest = None) -> FileChange:
     name = normalize_path(path, file=True)
-    return await preview_change(ctx, name, require_digest(_delete_content(name), name, expected_digest), parents=False)
-
-
-register_diff_preview(delete)
+    return await plan_change(ctx, name, require_digest(_delete_content(name), name, expected_digest), parents=False)
 
 
 def _delete_content(path: str) -> ContentFunction:

@@ -7,7 +7,7 @@ import binascii
 import difflib
 import hashlib
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from doorward.core.errors import BadParams
 
@@ -60,22 +60,38 @@ def split_lines(text: str) -> list[str]:
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def unified_diff(path: str, before: bytes | None, after: bytes | None) -> str:
-    """Render the change as a unified diff, or as one sentence when either side is binary."""
+class Diff(NamedTuple):
+    """The change of one file: a complete unified diff, or one sentence when either side is binary."""
+
+    text: str
+    added: int = 0
+    removed: int = 0
+
+    def shorten(self) -> str:
+        """Return the text for a result, which holds no more than its beginning."""
+        if len(self.text) <= LONGEST_DIFF:
+            return self.text
+        end = self.text.rfind("\n", 0, LONGEST_DIFF) + 1 or LONGEST_DIFF
+        counts = f"It adds {self.added} lines and removes {self.removed}."
+        return f"{self.text[:end]}… {len(self.text) - end} more characters of the diff are not shown. {counts}\n"
+
+
+def unified_diff(path: str, before: bytes | None, after: bytes | None) -> Diff:
+    """Compute the diff of one file."""
     if not is_text(before or b"") or not is_text(after or b""):
-        return f"Binary file {path}: {len(before or b'')} bytes become {len(after or b'')}."
+        return Diff(f"Binary file {path}: {len(before or b'')} bytes become {len(after or b'')}.")
     old = split_lines((before or b"").decode())
     new = split_lines((after or b"").decode())
     pieces = [
         f"--- {'/dev/null' if before is None else f'a/{path}'}\n",
         f"+++ {'/dev/null' if after is None else f'b/{path}'}\n",
     ]
+    added = removed = 0
     for group in _groups(old, new):
         pieces.extend(_hunk(group, old, new))
-    whole = "".join(pieces)
-    if len(whole) <= LONGEST_DIFF:
-        return whole
-    return f"{whole[:LONGEST_DIFF]}\n… {len(whole) - LONGEST_DIFF} more characters of the diff are not shown.\n"
+        removed += sum(b - a for tag, a, b, _, _ in group if tag != "equal")
+        added += sum(d - c for tag, _, _, c, d in group if tag != "equal")
+    return Diff("".join(pieces), added, removed)
 
 
 def _groups(old: list[str], new: list[str]) -> list[Group]:

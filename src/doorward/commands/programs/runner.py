@@ -105,11 +105,13 @@ def describe_trial(done: TrialRun) -> EffectPreview:
             more = f"\n… {len(shown) - _MOST_OUTPUT_SHOWN} more characters" if len(shown) > _MOST_OUTPUT_SHOWN else ""
             quoted = "\n".join(f"  | {line}" for line in shown[:_MOST_OUTPUT_SHOWN].splitlines())
             parts.append(f"Its {name}:\n{quoted}{more}")
-    parts.append(workspace_changes.render_changes(done.changes) or "It changes nothing.")
-    effect = msgspec.msgpack.encode(done)
-    if len(effect) <= _LARGEST_EFFECT:
-        return EffectPreview(effect, "\n".join(parts))
-    return EffectPreview(None, "\n".join(("The result is too large to store. After approval, it runs again.", *parts)))
+    diff = workspace_changes.render_changes(done.changes)
+    parts.append(diff.text or "It changes nothing.")
+    effect: bytes | None = msgspec.msgpack.encode(done)
+    if effect is not None and len(effect) > _LARGEST_EFFECT:
+        effect = None
+        parts.insert(0, "The result is too large to store. After approval, it runs again.")
+    return EffectPreview(effect, "\n".join(parts), diff.added, diff.removed)
 
 
 GRACE = 5.0

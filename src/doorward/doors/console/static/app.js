@@ -1,9 +1,11 @@
 // @ts-check
 // The entry point: login, the frame around every page, and navigation between pages.
 
-import { login, logout, onOtherLogin, refreshSession, session } from "./lib/api.js";
+import { login, logout, onLogout, onOtherLogin, refreshSession, session } from "./lib/api.js";
+import { clearDrafts } from "./lib/drafts.js";
+import { formatCount } from "./lib/format.js";
 import { startLive, stopLive } from "./lib/live.js";
-import { pendingApprovals, rooms, startStore } from "./lib/store.js";
+import { pendingApprovals, rooms, selectMine, startStore } from "./lib/store.js";
 import { setTheme, theme } from "./lib/theme.js";
 import { KeyboardHelp, PAGES, useKeyboard } from "./parts/keyboard.js";
 import { LoginPage, SwitchUserDialog, takeLoginCode } from "./parts/login.js";
@@ -58,7 +60,7 @@ function App() {
         setProblem(null);
       } catch (error) {
         if (code && error.code === "conflict") setLink({ code, text: error.detail });
-        else setProblem(error);
+        else setProblem(Object.assign(error, { retrying: error.code === "unreachable" }));
         if (error.code === "unreachable") timer = setTimeout(enter, RETRY_DELAY, code);
         else await refreshSession().catch(() => {});
       }
@@ -154,10 +156,12 @@ const CONNECTIONS = {
 
 function TopBar({ who, drawer, setDrawer, onHelp }) {
   const [tone, text, title] = CONNECTIONS[useConnection()];
+  const waiting = selectMine(useSignal(pendingApprovals)).length;
+  const label = waiting ? `Menu, ${formatCount(waiting, "approval")} waiting for you` : "Menu";
   const leave = () => logout().catch(() => refreshSession());
   return html`<header class="top">
-    <${Button} kind="plain icon menu" aria-label="Menu" aria-expanded=${drawer ? "true" : "false"}
-      aria-controls="navigation" onClick=${() => setDrawer(!drawer)}>☰</${Button}>
+    <${Button} kind="plain icon menu" aria-label=${label} aria-expanded=${drawer ? "true" : "false"}
+      aria-controls="navigation" onClick=${() => setDrawer(!drawer)}>☰${waiting > 0 && html`<span class="count" aria-hidden="true">${waiting}</span>`}</${Button}>
     <a class="brand" href="/console/rooms"><span class="mark" aria-hidden="true"></span>Doorward</a>
     <p class=${`connection ${tone}`} role="status" title=${title}><span class="dot" aria-hidden="true"></span>${text}</p>
     <div class="top-right">
@@ -181,7 +185,7 @@ function ThemeButton() {
 /** @param {{place: Place, onClose: () => void, open: boolean, who: Session, onHelp: () => void}} props */
 function Navigation({ place, onClose, open, who, onHelp }) {
   const openRooms = (useSignal(rooms) ?? []).filter((one) => !one.archived);
-  const mine = useSignal(pendingApprovals).filter((one) => one.waitsForYou);
+  const mine = selectMine(useSignal(pendingApprovals));
   /** @type {import("./parts/ui.js").ElementRef} */
   const element = useRef(null);
   const onKey = (event) => {
@@ -255,7 +259,7 @@ function PageHost({ place, navigate }) {
         // The browser does not say why a module failed to load. Ask the server, if it responds.
         const why = tries ? error : await refreshSession().then(() => error, (reason) => reason);
         if (why.code === "unreachable") {
-          setProblem(why);
+          setProblem(Object.assign(why, { retrying: true }));
           timer = setTimeout(load, RETRY_DELAY, tries + 1);
           return;
         }
@@ -289,6 +293,7 @@ function PageHost({ place, navigate }) {
   return html`<${page} params=${place} navigate=${navigate} />`;
 }
 
+onLogout(clearDrafts);
 const root = document.getElementById("app");
 if (root) {
   root.textContent = "";

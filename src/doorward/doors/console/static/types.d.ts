@@ -33,6 +33,8 @@ interface ProblemFacts {
   effect?: string;
   result?: any;
   retryAfter?: number | null;
+  /** Whether the page tries again by itself. */
+  retrying?: boolean;
 }
 
 interface RequestOptions {
@@ -199,8 +201,14 @@ interface Approval {
   quorum: number;
   /** The exact call, as text. */
   shown?: string;
-  /** The change it would make. */
+  /** The change it would make: a part of it. */
   difference?: string;
+  /** Number of characters of the whole change. */
+  differenceLength?: number;
+  /** Offset of the next part; null at the end. */
+  differenceNext?: number | null;
+  linesAdded?: number;
+  linesRemoved?: number;
   why?: string;
   decisions?: { decider: string; verdict: "approve" | "deny"; at: string; counts: boolean }[];
   /** Why the current user cannot decide. */
@@ -243,7 +251,10 @@ interface Execution {
 
 /** Output of an execution: its newest part, in blocks. */
 interface OutputBuffer {
-  blocks: { id: number; stream: string; text: string }[];
+  /** Each starts in a style, and splits no escape sequence. */
+  blocks: { id: number; stream: string; style: import("./lib/ansi.js").TextStyle; text: string }[];
+  /** By stream: the style after its last block, and an escape sequence that is not complete yet. */
+  streams: Record<string, { style: import("./lib/ansi.js").TextStyle; rest: string }>;
   /** Number of characters that are no longer held. */
   dropped: number;
   length: number;

@@ -24,6 +24,7 @@ export class Problem extends Error {
     this.effect = facts.effect ?? "";
     this.result = facts.result ?? null;
     this.retryAfter = facts.retryAfter ?? null;
+    this.retrying = facts.retrying ?? false;
   }
 }
 
@@ -87,9 +88,18 @@ export async function login(credentials) {
   return found;
 }
 
+/** @type {Set<() => void>} */
+const logoutListeners = new Set();
+
+/** Call `fn` when the user logs out, in this tab or in another one. A session that expires is no logout. @param {() => void} fn */
+export function onLogout(fn) {
+  logoutListeners.add(fn);
+}
+
 export async function logout() {
   await post("/console/logout", {});
   storeCsrfToken("");
+  for (const fn of logoutListeners) fn();
   if (session.value) session.set({ ...session.value, loggedIn: false, lost: false });
 }
 
@@ -123,7 +133,11 @@ function storeCsrfToken(token) {
 
 /** Call `fn` when another tab logs in or out. Returns a function that unsubscribes. @param {() => void} fn */
 export function onOtherLogin(fn) {
-  const changed = (/** @type {StorageEvent} */ event) => (event.key === CSRF_KEY || event.key === null) && fn();
+  const changed = (/** @type {StorageEvent} */ event) => {
+    if (event.key !== CSRF_KEY && event.key !== null) return;
+    if (event.newValue === null) for (const one of logoutListeners) one();
+    fn();
+  };
   addEventListener("storage", changed);
   return () => removeEventListener("storage", changed);
 }
@@ -167,7 +181,7 @@ async function send(method, path, { query, body, headers, signal } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Problem({
       title: "Doorward is not responding",
-      detail: "The server cannot be reached. This page retries automatically.",
+      detail: "The server cannot be reached.",
       hint: "If Doorward was stopped, start it with: doorward up",
     });
   }

@@ -14,13 +14,32 @@ export function rememberRefusal(id, refusal) {
   refusals.set({ ...refusals.value, [id]: refusal });
 }
 
-/** @type {Map<string, string>} */
-const differences = new Map();
+/**
+ * The change that an approval would make, as far as this page has loaded it. `next` is the offset of the rest, `lost`
+ * says that the server no longer has the rest.
+ *
+ * @typedef {{text: string, length: number, next: number | null, added: number, removed: number, lost: boolean}} Preview
+ */
+
+/** @type {Map<string, Preview>} */
+const previews = new Map();
 
 /** The change that an approval would make, if this page ever received it. @param {Approval} approval */
-export function recallDifference(approval) {
-  if (approval.difference) differences.set(approval.id, approval.difference);
-  return approval.difference || differences.get(approval.id) || "";
+export function recallPreview(approval) {
+  const { id, difference: text = "", differenceLength: length = text.length, differenceNext: next = null } = approval;
+  const known = previews.get(id);
+  if (known && !text) return { ...known, next: null, lost: known.lost || known.next !== null };
+  if (text && !known)
+    previews.set(id, { text, length, next, added: approval.linesAdded ?? 0, removed: approval.linesRemoved ?? 0, lost: false });
+  return previews.get(id) ?? null;
+}
+
+/** Append the next part of the change. @param {Approval} part the approval with that part */
+export function appendPreview(part) {
+  const known = previews.get(part.id);
+  if (!known) return;
+  const next = part.differenceNext ?? null;
+  previews.set(part.id, { ...known, text: known.text + (part.difference ?? ""), next, lost: !part.difference });
 }
 
 /**

@@ -109,14 +109,20 @@ export function parseDiff(text) {
 
 const NO_CHANGE = /^(it changes nothing|no changes|nothing changes|nothing would change)\b/i;
 
-/** Count the added and removed lines, in words. @param {DiffLine[]} lines */
-export function summarizeDiff(lines) {
-  if (lines.every((one) => one.kind === "same" || one.kind === "note"))
+/**
+ * Count the added and removed lines, in words.
+ *
+ * @param {DiffLine[]} lines
+ * @param {{added: number, removed: number}} [totals] the counts of the whole, when `lines` are only its beginning
+ */
+export function summarizeDiff(lines, totals = { added: 0, removed: 0 }) {
+  const counted = totals.added + totals.removed > 0;
+  if (!counted && lines.every((one) => one.kind === "same" || one.kind === "note"))
     return NO_CHANGE.test(lines.at(-1)?.text ?? "") ? "No changes" : "Unknown";
   const count = (/** @type {string} */ kind) => lines.filter((one) => one.kind === kind).length;
   const words = (/** @type {number} */ number, /** @type {string} */ word) =>
     `${number} ${number === 1 ? "line" : "lines"} ${word}`;
-  const [added, removed] = [count("added"), count("removed")];
+  const { added, removed } = counted ? totals : { added: count("added"), removed: count("removed") };
   if (!added && !removed) return "No lines added or removed";
   return [added && words(added, "added"), removed && words(removed, "removed")].filter(Boolean).join(", ");
 }

@@ -3,6 +3,7 @@
 
 import { useCallback, useEffect, useReducer, useRef, useState } from "../vendor/preact.js";
 import { connection, onEvent, onMissed } from "./live.js";
+import { isTemporary, retryDelay } from "./retry.js";
 
 /**
  * The value of a signal, kept up to date.
@@ -23,10 +24,11 @@ export const useConnection = () => useSignal(connection);
 
 /**
  * Load data. `load` returns the data, or a function that makes it from the data before. A later load supersedes an
- * earlier one; a change of `depends` starts over without data.
+ * earlier one and aborts its signal; a change of `depends` starts over without data. A load that failed for the moment is
+ * tried again after a while, and when the connection is back.
  *
  * @template [T=any]
- * @param {() => Promise<T | ((before: T | null) => T)>} load
+ * @param {(signal: AbortSignal) => Promise<T | ((before: T | null) => T)>} load
  * @param {unknown[]} [depends]
  * @returns {Loadable<T>}
  */
@@ -36,22 +38,37 @@ export function useLoad(load, depends = []) {
   const [state, set] = useState(empty);
   const latest = useRef(load);
   latest.current = load;
-  const turn = useRef(0);
+  const turn = useRef(new AbortController());
+  const retry = useRef({ timer: 0, tries: 0 });
+  const stop = () => {
+    turn.current.abort();
+    clearTimeout(retry.current.timer);
+    retry.current.timer = 0;
+  };
   const reload = useCallback(async () => {
-    const mine = ++turn.current;
+    stop();
+    const mine = new AbortController();
+    turn.current = mine;
     set((before) => ({ ...before, loading: true }));
     try {
-      const data = await latest.current();
-      if (mine === turn.current) set((before) => ({ data: resolve(data, before.data), problem: null, loading: false }));
+      const data = await latest.current(mine.signal);
+      if (mine.signal.aborted) return;
+      retry.current.tries = 0;
+      set((before) => ({ data: resolve(data, before.data), problem: null, loading: false }));
     } catch (problem) {
-      if (mine === turn.current) set((before) => ({ ...before, problem, loading: false }));
+      if (mine.signal.aborted) return;
+      const retrying = isTemporary(problem);
+      set((before) => ({ ...before, problem: Object.assign(problem, { retrying }), loading: false }));
+      if (retrying) retry.current.timer = setTimeout(reload, retryDelay(problem, retry.current.tries++));
     }
   }, depends);
   useEffect(() => {
     set(empty);
     reload();
+    const unsubscribe = connection.subscribe((now) => now === "live" && retry.current.timer && reload());
     return () => {
-      turn.current += 1;
+      unsubscribe();
+      stop();
     };
   }, [reload]);
   /** @type {Loadable<T>["setData"]} */
@@ -60,6 +77,24 @@ export function useLoad(load, depends = []) {
 }
 
 const resolve = (/** @type {any} */ next, /** @type {any} */ before) => (typeof next === "function" ? next(before) : next);
+
+/**
+ * Load again when `depends` change, after `delay` milliseconds. Until then the data before stays.
+ *
+ * @param {() => void} reload
+ * @param {unknown[]} depends
+ * @param {number} [delay]
+ */
+export function useReload(reload, depends, delay = 0) {
+  const first = useRef(true);
+  useEffect(() => {
+    const isFirst = first.current;
+    first.current = false;
+    if (isFirst) return undefined;
+    const timer = setTimeout(reload, delay);
+    return () => clearTimeout(timer);
+  }, depends);
+}
 
 const DEBOUNCE = 150;
 
@@ -71,7 +106,7 @@ const DEBOUNCE = 150;
  * load again.
  *
  * @template [T=any]
- * @param {() => Promise<T | ((before: T | null) => T)>} load
+ * @param {(signal: AbortSignal) => Promise<T | ((before: T | null) => T)>} load
  * @param {Record<string, true | ((event: ServerEvent) => boolean)>} events
  * @param {unknown[]} [depends]
  * @returns {Loadable<T>}

@@ -7,6 +7,7 @@ import { escapeInvisible } from "./escape-invisible.js";
 import { onEvent, onMissed } from "./live.js";
 import { loadNames, senderName } from "./names.js";
 import { notify } from "./notifications.js";
+import { isTemporary, retryDelay } from "./retry.js";
 import { createSignal } from "./signal.js";
 
 /** The rooms of the current user, or null before they are known. */
@@ -15,10 +16,15 @@ export const rooms = createSignal(/** @type {Room[] | null} */ (null));
 /** The approvals that wait for a decision. */
 export const pendingApprovals = createSignal(/** @type {Approval[]} */ ([]));
 
+/** Those that wait for a decision of the current user. @param {Approval[]} approvals */
+export const selectMine = (approvals) => approvals.filter((one) => one.waitsForYou);
+
 /** The room that the page shows, whose messages count as read. */
 export const openRoom = createSignal("");
 
 const RELOAD_DELAY = 120;
+const MIN_EXPIRY_CHECK = 3000;
+const MAX_EXPIRY_CHECK = 60_000;
 const lastRoomKey = () => `doorward-room/${session.value?.tenant}/${session.value?.user}`;
 
 /** Remember the room that was open last in this browser. @param {string} room */
@@ -45,10 +51,20 @@ export function chooseFirstRoom(all) {
 /** @type {Record<string, number>} */
 const timers = {};
 
-/** Load soon, and once however often this is called. @param {string} name @param {() => Promise<void>} load */
-function loadSoon(name, load) {
+/**
+ * Load soon, and once however often this is called. A load that failed for the moment is tried again.
+ *
+ * @param {string} name
+ * @param {() => Promise<void>} load
+ * @param {number} [delay]
+ */
+function loadSoon(name, load, delay = RELOAD_DELAY, tries = 0) {
   clearTimeout(timers[name]);
-  timers[name] = setTimeout(() => load().catch(() => {}), RELOAD_DELAY);
+  const run = () =>
+    load().catch((problem) => {
+      if (isTemporary(problem)) loadSoon(name, load, retryDelay(problem, tries), tries + 1);
+    });
+  timers[name] = setTimeout(run, delay);
 }
 
 export async function loadRooms() {
@@ -61,6 +77,18 @@ export async function loadPendingApprovals() {
   pendingApprovals.set(items);
 }
 
+/**
+ * Load the pending approvals again when the first of them expires: no event reports that. The server's clock decides, and
+ * this one may be ahead or behind.
+ */
+function watchExpiry() {
+  clearTimeout(timers.expiry);
+  if (!pendingApprovals.value.length) return;
+  const left = Math.min(...pendingApprovals.value.map((one) => Date.parse(one.expiresAt))) - Date.now();
+  const delay = left > 0 ? Math.min(left + RELOAD_DELAY, MAX_EXPIRY_CHECK) : MIN_EXPIRY_CHECK;
+  timers.expiry = setTimeout(() => loadPendingApprovals().catch(watchExpiry), delay);
+}
+
 /** Set the unread count of a room to zero. @param {string} room */
 export function markRead(room) {
   if (!rooms.value) return;
@@ -69,14 +97,17 @@ export function markRead(room) {
 
 /** Load the shared state and keep it up to date. Returns a function that stops that. */
 export function startStore() {
-  loadNames().catch(() => {});
-  loadRooms().catch(() => {});
-  loadPendingApprovals().catch(() => {});
+  loadSoon("names", loadNames, 0);
+  loadSoon("rooms", loadRooms, 0);
+  loadSoon("approvals", loadPendingApprovals, 0);
   const reloadRooms = () => {
     loadSoon("rooms", loadRooms);
     loadSoon("names", loadNames);
   };
   const unsubscribe = [
+    pendingApprovals.subscribe(watchExpiry),
+    () => Object.values(timers).forEach((one) => clearTimeout(one)),
+    () => pendingApprovals.set([]),
     onMissed(() => {
       reloadRooms();
       loadSoon("approvals", loadPendingApprovals);

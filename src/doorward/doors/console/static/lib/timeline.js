@@ -38,6 +38,26 @@ export function mergeMessages(state, messages) {
   };
 }
 
+/**
+ * Place things of a room between its messages by their time. Returns them by the id of the message before them; "" is the
+ * beginning. Those that come after the shown messages are left out while newer messages are not loaded.
+ *
+ * @template {{createdAt: string}} T
+ * @param {Pick<Timeline, "messages" | "newer">} state
+ * @param {T[]} things
+ */
+export function placeBetween({ messages, newer }, things) {
+  /** @type {Map<string, T[]>} */
+  const places = new Map();
+  for (const one of things) {
+    const next = messages.findIndex((message) => Date.parse(message.at) > Date.parse(one.createdAt));
+    if (next < 0 && newer) continue;
+    const id = messages[(next < 0 ? messages.length : next) - 1]?.id ?? "";
+    places.set(id, [...(places.get(id) ?? []), one]);
+  }
+  return places;
+}
+
 /** The address that shows a message in its room. @param {Pick<Message, "room" | "id">} message */
 export const messageUrl = (message) =>
   `/console/rooms/${encodeURIComponent(message.room)}?at=${encodeURIComponent(message.id)}`;

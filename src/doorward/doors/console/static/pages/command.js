@@ -150,7 +150,7 @@ function DryRunResult({ found }) {
       <dd><${SafeText} text=${found.undo} /></dd>
     </dl>
     ${failure && html`<p class="field-error">It would fail: <${SafeText} text=${failure} /></p>`}
-    ${difference && html`<${Diff} text=${difference} label="Expected changes" />`}
+    ${difference && html`<${Diff} text=${difference} label="Expected changes" totals=${{ added: effect.linesAdded ?? 0, removed: effect.linesRemoved ?? 0 }} />`}
     ${effect &&
     !failure &&
     !difference &&

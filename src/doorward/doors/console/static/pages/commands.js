@@ -14,9 +14,8 @@ import {
   Page,
   Prose,
   SafeText,
-  useCallback,
-  useEffect,
-  useRef,
+  useLoad,
+  useReload,
   useState,
 } from "../parts/ui.js";
 import CommandPage from "./command.js";
@@ -37,36 +36,24 @@ export default function CommandsPage({ params, navigate }) {
 
 function CommandList({ room, search, navigate }) {
   const [words, setWords] = useState(search);
-  const [found, setFound] = useState(/** @type {{items: any[], searched: string} | null} */ (null));
-  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
-  const turn = useRef(0);
   const go = (/** @type {Record<string, string>} */ next) => {
     const query = new URLSearchParams(Object.entries(next).filter(([, value]) => value));
     navigate(`/console/commands${query.size ? `?${query}` : ""}`, { replace: true });
   };
-  const load = useCallback(async () => {
-    const mine = ++turn.current;
+  /** @type {Loadable<{items: any[], searched: string}>} */
+  const from = useLoad(async (signal) => {
     const searched = words.trim();
-    try {
-      let items = [];
-      let cursor;
-      do {
-        const page = await get("/commands", { room, search: searched, limit: searched ? 50 : 200, cursor });
-        items = [...items, ...page.items];
-        cursor = searched ? null : page.next;
-      } while (cursor && items.length < MAX_COMMANDS);
-      if (mine === turn.current) {
-        setFound({ items, searched });
-        setProblem(null);
-      }
-    } catch (error) {
-      if (mine === turn.current) setProblem(error);
-    }
-  }, [room, words]);
-  useEffect(() => {
-    const timer = setTimeout(load, words === search && !found ? 0 : SEARCH_DELAY);
-    return () => clearTimeout(timer);
-  }, [load]);
+    let items = [];
+    let cursor;
+    do {
+      const page = await get("/commands", { room, search: searched, limit: searched ? 50 : 200, cursor }, { signal });
+      items = [...items, ...page.items];
+      cursor = searched ? null : page.next;
+    } while (cursor && items.length < MAX_COMMANDS);
+    return { items, searched };
+  });
+  useReload(from.reload, [room, words], SEARCH_DELAY);
+  const { data: found, problem } = from;
 
   const suffix = room ? `?room=${encodeURIComponent(room)}` : "";
   const scope = found?.searched ? ", best match first" : room ? " in this room" : " with your access";
@@ -75,7 +62,7 @@ function CommandList({ room, search, navigate }) {
       <${Field} label="Search" type="search" value=${words} placeholder="What do you want to do?" onInput=${(event) => setWords(event.target.value)} />
       <${RoomSelect} room=${room} onChange=${(id) => go({ room: id, search: words })} />
     </form>
-    <${ErrorBox} problem=${problem} onRetry=${load} />
+    <${ErrorBox} problem=${problem} onRetry=${from.reload} />
     ${!found && !problem && html`<${Loading} />`}
     ${found &&
     html`<p class="quiet" role="status">${found.items.length} ${found.items.length === 1 ? "command" : "commands"}${scope}</p>

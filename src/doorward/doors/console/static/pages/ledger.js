@@ -25,8 +25,9 @@ import {
   Table,
   Time,
   useEffect,
+  useLoad,
   useMemo,
-  useRef,
+  useReload,
   useState,
 } from "../parts/ui.js";
 import RecordPage from "./record.js";
@@ -69,50 +70,47 @@ function RecordList({ query, navigate }) {
   const key = JSON.stringify(query);
   const span = useMemo(() => readSpan(query), [key]);
   const filters = useMemo(() => Object.fromEntries(FIELDS.filter((one) => query[one]).map((one) => [one, query[one]])), [key]);
-  const [page, setPage] = useState(/** @type {{items: any[] | null, cursor: any}} */ ({ items: null, cursor: null }));
-  const [timeline, setTimeline] = useState(/** @type {any} */ (null));
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const [loadingMore, setLoadingMore] = useState(false);
+  const [moreProblem, setMoreProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   const [hasNewer, setHasNewer] = useState(false);
   const [verifying, setVerifying] = useState(false);
   const [version, setVersion] = useState(0);
-  const turn = useRef(0);
-  const reload = () => setVersion((count) => count + 1);
+  const refresh = () => setVersion((count) => count + 1);
 
   const list = (/** @type {any} */ cursor) => get("/audit", { ...filters, ...span, limit: PAGE, cursor: cursor ?? undefined });
-  useEffect(() => {
-    const mine = ++turn.current;
-    const isCurrent = () => mine === turn.current;
-    const abort = new AbortController();
-    setBusy(true);
+  /** @type {Loadable<{items: any[], cursor: any}>} */
+  const records = useLoad(() => list(null));
+  const chart = useLoad((signal) => get("/audit/timeline", { ...filters, ...span }, { signal }));
+  const reload = () => {
     setHasNewer(false);
-    Promise.all([
-      list(null).then((found) => isCurrent() && setPage(found)),
-      get("/audit/timeline", { ...filters, ...span }, { signal: abort.signal }).then((found) => isCurrent() && setTimeline(found)),
-    ])
-      .then(() => isCurrent() && setProblem(null))
-      .catch((error) => isCurrent() && error.name !== "AbortError" && setProblem(error))
-      .finally(() => isCurrent() && setBusy(false));
-    return () => abort.abort();
-  }, [key, version]);
+    setMoreProblem(null);
+    records.reload();
+    chart.reload();
+  };
+  useReload(reload, [key, version]);
+  const { data: page } = records;
+  const { data: timeline } = chart;
+  const busy = records.loading || chart.loading || loadingMore;
+  const problem = records.problem ?? chart.problem ?? moreProblem;
   // This page's own requests are recorded too, but they are not news.
   useEffect(() => onEvent("ai:command-executed", ({ data }) => data.caller !== session.value?.user && setHasNewer(true)), []);
 
   const loadMore = async () => {
-    setBusy(true);
+    setLoadingMore(true);
     try {
-      const next = await list(page.cursor);
-      setPage((before) => ({ items: [...(before.items ?? []), ...next.items], cursor: next.cursor }));
+      const next = await list(page?.cursor);
+      records.setData((before) => ({ items: [...(before?.items ?? []), ...next.items], cursor: next.cursor }));
+      setMoreProblem(null);
     } catch (error) {
-      setProblem(error);
+      setMoreProblem(error);
     }
-    setBusy(false);
+    setLoadingMore(false);
   };
   const go = (/** @type {Query} */ changes) => {
     const wanted = { ...query, ...changes };
     const text = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value)).toString();
     navigate(text ? `/console/ledger?${text}` : "/console/ledger", { replace: false });
-    reload();
+    refresh();
   };
 
   const actions = html`<${Button} busy=${busy} onClick=${reload}>Refresh</${Button}>
@@ -125,8 +123,8 @@ function RecordList({ query, navigate }) {
     ${!timeline && !problem && html`<div class="chart-space"><${Loading} label="Loading chart…" /></div>`}
     <${ErrorBox} problem=${problem} onRetry=${reload} />
     <p class="newer" role="status">${hasNewer && html`<${Button} kind="quiet small" onClick=${reload}>Show newer records</${Button}>`}</p>
-    ${page.items === null && !problem && html`<${Loading} />`}
-    ${page.items &&
+    ${!page && !problem && html`<${Loading} />`}
+    ${page &&
     html`<${Table} caption="Records, newest first" columns=${COLUMNS} rows=${page.items}
         onOpen=${(row) => navigate(`/console/ledger/${row.id}`)}
         empty=${html`<${Empty} title="No records found"><p>No record in this time span matches all filters.</p>

@@ -3,6 +3,7 @@
 
 import { encode, get, post, run, session } from "../lib/api.js";
 import { computeDiff } from "../lib/diff.js";
+import { readDraft, writeDraft } from "../lib/drafts.js";
 import { rooms } from "../lib/store.js";
 import { Diff } from "../parts/diff.js";
 import { PermissionPreview } from "../parts/permission-preview.js";
@@ -20,6 +21,8 @@ import {
   showToast,
   useEffect,
   useLayoutEffect,
+  useLoad,
+  useReload,
   useRef,
   useSignal,
   useState,
@@ -47,34 +50,26 @@ export default function RecipePage({ id, query, navigate }) {
   const [valid, setValid] = useState(false);
   const [recovered, setRecovered] = useState(false); // whether unsaved changes were restored
   const mayEdit = session.value?.access === "root";
-  const draftKey = `recipe:${id}`;
-  const load = async () => {
-    setProblem(null);
-    try {
-      const draft = sessionStorage.getItem(draftKey);
-      if (query.new || query.from) {
-        const source = query.from ? (await get(`/recipes/${encode(query.from)}`)).recipe : createTemplate(id);
-        setRecovered(draft !== null);
-        setSaved("");
-        setText(draft ?? format({ ...source, recipeId: id }));
-      } else {
-        const now = format((await get(`/recipes/${encode(id)}`)).recipe);
-        setRecovered(draft !== null && draft !== now);
-        setSaved(now);
-        setText(draft ?? now);
-      }
-    } catch (error) {
-      setProblem(error);
+  const draftName = `/recipes/${id}`;
+  const { problem: loadProblem, reload } = useLoad(async () => {
+    /** @type {string | null} */
+    const draft = readDraft(draftName);
+    if (query.new || query.from) {
+      const source = query.from ? (await get(`/recipes/${encode(query.from)}`)).recipe : createTemplate(id);
+      setRecovered(draft !== null);
+      setSaved("");
+      setText(draft ?? format({ ...source, recipeId: id }));
+    } else {
+      const now = format((await get(`/recipes/${encode(id)}`)).recipe);
+      setRecovered(draft !== null && draft !== now);
+      setSaved(now);
+      setText(draft ?? now);
     }
-  };
-  useEffect(() => {
-    load();
   }, [id]);
   const changed = text !== null && text !== saved;
   useEffect(() => {
     if (text === null) return undefined;
-    if (changed && saved !== null) sessionStorage.setItem(draftKey, text);
-    else sessionStorage.removeItem(draftKey);
+    writeDraft(draftName, changed && saved !== null ? text : null);
     const warn = (/** @type {Event} */ event) => changed && event.preventDefault();
     addEventListener("beforeunload", warn);
     return () => removeEventListener("beforeunload", warn);
@@ -82,7 +77,7 @@ export default function RecipePage({ id, query, navigate }) {
 
   const save = async (/** @type {string} */ body) => {
     const outcome = await run("recipe/put", { id, text: body });
-    sessionStorage.removeItem(draftKey);
+    writeDraft(draftName, null);
     setSaved(body);
     setText(body);
     setChange({ call: outcome.call, created: !saved });
@@ -93,16 +88,17 @@ export default function RecipePage({ id, query, navigate }) {
     try {
       await run("undo", { execution: change?.call });
       setChange(null);
+      setProblem(null);
       showToast("The change was undone.");
       if (change?.created) navigate("/console/recipes");
-      else await load();
+      else await reload();
     } catch (error) {
       setProblem(error);
     }
   };
   const remove = async () => {
     const outcome = await run("recipe/remove", { id });
-    sessionStorage.removeItem(draftKey);
+    writeDraft(draftName, null);
     showToast(`Recipe ${id} was removed. To restore it: doorward run --as me undo --execution=${outcome.call}`);
     navigate("/console/recipes");
   };
@@ -117,14 +113,15 @@ export default function RecipePage({ id, query, navigate }) {
     html`<${Button} disabled=${!changed} onClick=${revert}>Revert</${Button}>
       <${Button} kind="primary" disabled=${!changed || !valid} onClick=${() => setDialog("save")}>Save…</${Button}>`}`;
   return html`<${Page} title=${id} wide actions=${actions} heading=${html`Recipe <code><${SafeText} text=${id} /></code>`}>
-    <${ErrorBox} problem=${problem} onRetry=${load} />
+    <${ErrorBox} problem=${loadProblem} onRetry=${reload} />
+    <${ErrorBox} problem=${problem} />
     ${change &&
     html`<p class="note info" role="status">${change.created ? "Created. The recipe is in force." : "Saved. The recipe is in force."} <${Button} kind="quiet small" onClick=${undo}>Undo</${Button}></p>`}
     ${recovered &&
     changed &&
     html`<p class="note" role="status">You have unsaved changes. ${saved ? "The saved recipe stays in force." : "They are not in force."}
       ${" "}<${Button} kind="quiet small" onClick=${revert}>Revert</${Button}></p>`}
-    ${text === null && !problem && html`<${Loading} />`}
+    ${text === null && !loadProblem && html`<${Loading} />`}
     ${text !== null &&
     html`<${RecipeEditor} id=${id} text=${text} setText=${setText} saved=${saved} mayEdit=${mayEdit} onValid=${setValid}
       onSave=${() => changed && mayEdit && valid && setDialog("save")} />`}
@@ -151,25 +148,14 @@ function RecipeEditor({ id, text, setText, saved, mayEdit, onSave, onValid }) {
   const all = useSignal(rooms) ?? [];
   const [room, setRoom] = useState("");
   const [tab, setTab] = useState("rights");
-  const [preview, setPreview] = useState(/** @type {any} */ (null));
-  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
-  const turn = useRef(0);
+  const from = useLoad((signal) =>
+    post(`/recipes/${encode(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) }, { signal }),
+  );
+  useReload(from.reload, [text, room, id], PREVIEW_DELAY);
+  const { data: preview, problem } = from;
   useEffect(() => {
-    const mine = ++turn.current;
-    const load = async () => {
-      try {
-        const answer = await post(`/recipes/${encode(id)}/preview`, { text: text || " ", ...(room ? { inRoom: room } : {}) });
-        if (mine !== turn.current) return;
-        setPreview(answer);
-        onValid(answer.valid);
-        setProblem(null);
-      } catch (error) {
-        if (mine === turn.current) setProblem(error);
-      }
-    };
-    const timer = setTimeout(load, preview ? PREVIEW_DELAY : 0);
-    return () => clearTimeout(timer);
-  }, [text, room, id]);
+    if (preview) onValid(preview.valid);
+  }, [preview]);
   const governed = all.filter((one) => one.recipe === id && !one.archived);
   const unmatched = preview?.idle ?? [];
   const onTabKey = (event) => {

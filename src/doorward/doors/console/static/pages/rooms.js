@@ -2,7 +2,7 @@
 // The user's rooms, or one of them.
 
 import { encode } from "../lib/api.js";
-import { chooseFirstRoom, rooms } from "../lib/store.js";
+import { chooseFirstRoom, pendingApprovals, rooms, selectMine } from "../lib/store.js";
 import { Permitted } from "../parts/permission.js";
 import { RoomView } from "../parts/room.js";
 import { Badge, Button, createLazy, Empty, html, Loading, Page, SafeText, useEffect, useSignal, useState } from "../parts/ui.js";
@@ -47,6 +47,7 @@ function RoomList({ navigate }) {
 }
 
 function RoomEntry(/** @type {{room: Room}} */ { room }) {
+  const waiting = selectMine(useSignal(pendingApprovals)).filter((one) => one.room === room.room).length;
   const kinds = Object.values(room.kinds ?? {});
   const people = kinds.filter((kind) => kind === "human").length;
   const others = kinds.length - people;
@@ -54,6 +55,7 @@ function RoomEntry(/** @type {{room: Room}} */ { room }) {
     <a class="card room-entry" href=${`/console/rooms/${encode(room.room)}`}>
       <span class="room-entry-head">
         <strong><${SafeText} text=${room.title || room.room} /></strong>
+        ${waiting > 0 && html`<span class="count asks">${waiting} waiting<span class="unseen"> for your decision</span></span>`}
         ${room.unread > 0 && html`<span class="count">${room.unread}<span class="unseen"> unread</span></span>`}
       </span>
       ${room.topic && html`<span class="room-topic"><${SafeText} text=${room.topic} /></span>`}

@@ -3,8 +3,8 @@
 // decision the card shows the outcome.
 
 import { encode, get, post } from "../lib/api.js";
-import { explainLate, recallDifference, refusals, rememberRefusal } from "../lib/decisions.js";
-import { formatTimeLeft, toDate } from "../lib/format.js";
+import { appendPreview, explainLate, recallPreview, refusals, rememberRefusal } from "../lib/decisions.js";
+import { formatNumber, formatTimeLeft, toDate } from "../lib/format.js";
 import { Diff } from "./diff.js";
 import { isInSequence } from "./keyboard.js";
 import {
@@ -15,6 +15,7 @@ import {
   describeKind,
   ErrorBox,
   html,
+  MoreButton,
   SafeText,
   StateBadge,
   Time,
@@ -26,6 +27,7 @@ import {
 } from "./ui.js";
 
 const EXPIRY_CHECK = 3000;
+const PART = 100_000; // characters of a change to load at once
 
 /** The time that is left. It follows the clock, so it is right after the machine slept. */
 function Countdown({ until, from, onEnd }) {
@@ -153,15 +155,31 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
 
 /** The change that the call would make. For tools of MCP servers only their own description is known. */
 function ExpectedChange(/** @type {{approval: Approval, open: boolean}} */ { approval, open }) {
-  const difference = recallDifference(approval);
-  if (!difference) return null;
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
+  const [, setLoaded] = useState(0); // the part that was loaded last, to render again
+  const preview = recallPreview(approval);
+  if (!preview) return null;
+  const loadMore = async () => {
+    try {
+      appendPreview(await get(`/approvals/${encode(approval.id)}`, { offset: preview.next, limit: PART }));
+      setLoaded(preview.next ?? 0);
+      setProblem(null);
+    } catch (error) {
+      setProblem(error);
+    }
+  };
   const upstream = approval.command.startsWith("mcp/");
   const label = upstream ? "About this tool" : "Expected changes";
   const content = upstream
-    ? html`<pre class="code wrap" tabindex="0" role="group" aria-label=${label}><code><${SafeText} text=${difference} lines /></code></pre>`
-    : html`<${Diff} text=${difference} label=${label} />`;
-  if (!open) return html`<details><summary>${label}</summary>${content}</details>`;
-  return html`${upstream && html`<p class="label">${label}</p>`}${content}`;
+    ? html`<pre class="code wrap" tabindex="0" role="group" aria-label=${label}><code><${SafeText} text=${preview.text} lines /></code></pre>
+        <${MoreButton} more=${preview.next} onMore=${loadMore} />`
+    : html`<${Diff} text=${preview.text} label=${label} totals=${preview} loadMore=${preview.next && loadMore} />`;
+  const all = html`${content}
+    ${preview.next && html`<p class="quiet">${formatNumber(preview.next)} of ${formatNumber(preview.length)} characters are loaded.</p>`}
+    ${preview.lost && html`<p class="quiet">The rest is no longer stored, because the request was decided.</p>`}
+    <${ErrorBox} problem=${problem} />`;
+  if (!open) return html`<details><summary>${label}</summary>${all}</details>`;
+  return html`${upstream && html`<p class="label">${label}</p>`}${all}`;
 }
 
 function Decisions(/** @type {{approval: Approval}} */ { approval }) {

@@ -46,19 +46,28 @@ function useApproval(id, events = {}) {
   );
 }
 
-/** The approval of a call. Once it is decided, it collapses to one line. */
+/** The approval of a call. */
 function CallApproval(/** @type {{id: string, state: string}} */ { id, state }) {
-  const refusal = useSignal(refusals)[id];
   const from = useApproval(id);
   const first = useRef(true);
   useEffect(() => {
     if (!first.current) from.reload();
     first.current = false;
   }, [state]);
+  return html`<${RoomApproval} id=${id} from=${from} subject="Approval" />`;
+}
+
+/**
+ * An approval in a room. Once it is decided, it collapses to one line, which begins with `subject`.
+ *
+ * @param {{id: string, from: Loadable<Approval>, subject: any}} props
+ */
+function RoomApproval({ id, from, subject }) {
+  const refusal = useSignal(refusals)[id];
   const card = html`<${LoadedApproval} from=${from} />`;
   if (!from.data || from.data.state === "pending" || refusal) return card;
   const deciders = (from.data.decisions ?? []).map((one) => one.decider).join(", ");
-  return html`<details class="asked"><summary>Approval: ${describeState(from.data.state)}${deciders && html` by <${SafeText} text=${deciders} />`}</summary>${card}</details>`;
+  return html`<details class="asked"><summary>${subject}: ${describeState(from.data.state)}${deciders && html` by <${SafeText} text=${deciders} />`}</summary>${card}</details>`;
 }
 
 function LoadedApproval(/** @type {{from: Loadable<Approval>}} */ { from }) {
@@ -70,14 +79,17 @@ function LoadedApproval(/** @type {{from: Loadable<Approval>}} */ { from }) {
 const callsOf = (/** @type {Message} */ message) =>
   message.deletedAt ? [] : (message.attachments ?? []).filter((one) => one.type === "call");
 
+/** @typedef {Pick<Approval, "id" | "createdAt">} Unattached */
+
 /**
- * The waiting approvals of a room that no message carries: agents outside the console (a terminal, an MCP client) post no
- * cards. `kept` are the ids that were shown before; they stay until the user leaves the room.
+ * The approvals of a room that no message carries: agents outside the console (a terminal, an MCP client) post no cards.
+ * `kept` are those that were shown before; they stay until the user leaves the room.
  *
  * @param {Approval[]} pending
  * @param {string} room
  * @param {Message[]} messages
- * @param {string[]} [kept]
+ * @param {Unattached[]} [kept]
+ * @returns {Unattached[]}
  */
 export function selectUnattached(pending, room, messages, kept = []) {
   const carried = new Set();
@@ -87,20 +99,31 @@ export function selectUnattached(pending, room, messages, kept = []) {
       if (card.approval) carried.add(card.approval);
       else if (card.state === "waiting" || card.state === "running") starting.add(`${message.sender} ${card.command}`);
     }
+  const known = new Set(kept.map((one) => one.id));
   const fresh = pending
-    .filter((one) => one.room === room && !starting.has(`${one.caller} ${one.command}`))
-    .map((one) => one.id);
-  return [...new Set([...kept, ...fresh])].filter((id) => !carried.has(id)).sort();
+    .filter((one) => one.room === room && !known.has(one.id) && !starting.has(`${one.caller} ${one.command}`))
+    .map(({ id, createdAt }) => ({ id, createdAt }));
+  return [...kept, ...fresh].filter((one) => !carried.has(one.id)).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-export function RoomApprovals(/** @type {{room: string, messages: Message[]}} */ { room, messages }) {
-  const kept = useRef(/** @type {string[]} */ ([]));
-  kept.current = selectUnattached(useSignal(pendingApprovals), room, messages, kept.current);
-  if (!kept.current.length) return null;
-  return html`<div class="asking">${kept.current.map((id) => html`<${UnattachedApproval} id=${id} key=${id} />`)}</div>`;
+/**
+ * The unattached approvals of a room: those that wait, and those that were decided while the room is open.
+ *
+ * @param {string} room
+ * @param {Message[]} messages
+ */
+export function useUnattached(room, messages) {
+  const kept = useRef(/** @type {Unattached[]} */ ([]));
+  const pending = useSignal(pendingApprovals);
+  kept.current = selectUnattached(pending, room, messages, kept.current);
+  const waiting = new Set(pending.map((one) => one.id));
+  return {
+    waiting: kept.current.filter((one) => waiting.has(one.id)),
+    decided: kept.current.filter((one) => !waiting.has(one.id)),
+  };
 }
 
-function UnattachedApproval(/** @type {{id: string}} */ { id }) {
+export function UnattachedApproval(/** @type {{id: string}} */ { id }) {
   /** @type {{current: Approval | null}} */
   const latest = useRef(null);
   const isOpen = () => {
@@ -110,5 +133,6 @@ function UnattachedApproval(/** @type {{id: string}} */ { id }) {
   // The caller may have returned for what was approved.
   const from = useApproval(id, { "execution:ended": isOpen });
   latest.current = from.data;
-  return html`<${LoadedApproval} from=${from} />`;
+  const subject = from.data && html`<strong><${SafeText} text=${from.data.caller} /></strong> asked to run <code><${SafeText} text=${from.data.command} /></code>`;
+  return html`<div class="asking"><${RoomApproval} id=${id} from=${from} subject=${subject} /></div>`;
 }

@@ -2,11 +2,12 @@
 // The message field: Enter sends, Shift+Enter breaks the line, @ completes members. Files come by button, paste or drop.
 
 import { Problem, request } from "../lib/api.js";
+import { readDraft, writeDraft } from "../lib/drafts.js";
 import { escapeInvisible } from "../lib/escape-invisible.js";
 import { explainUpload, formatNumber, shortenFileName } from "../lib/format.js";
 import { names } from "../lib/names.js";
 import { MemberName, Sender } from "./member.js";
-import { Button, ErrorBox, html, SafeText, showToast, useEffect, useRef, useState } from "./ui.js";
+import { Button, ErrorBox, html, SafeText, showToast, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 
 const MAX_FILES = 8;
 const MAX_CHARACTERS = 100_000;
@@ -14,8 +15,10 @@ const TYPING_INTERVAL = 2000;
 
 /** @typedef {{id: string, name: string}} Upload */
 
-/** Unsent text and files, by the path of the room. @type {Map<string, {text: string, files: Upload[]}>} */
-const drafts = new Map();
+/** @typedef {{text: string, files: Upload[]}} MessageDraft */
+
+/** The unsent text and files of a room. @param {string} path @returns {MessageDraft} */
+const readMessage = (path) => readDraft(path) ?? { text: "", files: [] };
 
 /**
  * @param {{
@@ -24,8 +27,8 @@ const drafts = new Map();
  * }} props
  */
 export function Composer({ path, facts, replying, onCancelReply, send }) {
-  const [text, setText] = useState(drafts.get(path)?.text ?? "");
-  const [files, setFiles] = useState(drafts.get(path)?.files ?? []);
+  const [text, setText] = useState(() => readMessage(path).text);
+  const [files, setFiles] = useState(() => readMessage(path).files);
   const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   const [rejected, setRejected] = useState(/** @type {string[]} */ ([])); // a sentence for each file that was not attached
   const [uploading, setUploading] = useState(0);
@@ -46,8 +49,8 @@ export function Composer({ path, facts, replying, onCancelReply, send }) {
     },
     [],
   );
-  useEffect(() => {
-    drafts.set(path, { text, files });
+  useLayoutEffect(() => {
+    writeDraft(path, text || files.length ? { text, files } : null);
   }, [text, files]);
   useEffect(() => {
     if (replying) area.current.focus();
@@ -98,8 +101,8 @@ export function Composer({ path, facts, replying, onCancelReply, send }) {
     } catch (error) {
       // A refused message returns to the field, before anything written in the meantime.
       if (!mounted.current) {
-        const now = drafts.get(path) ?? { text: "", files: [] };
-        drafts.set(path, { text: now.text ? `${sentText}\n${now.text}` : sentText, files: [...sentFiles, ...now.files] });
+        const now = readMessage(path);
+        writeDraft(path, { text: now.text ? `${sentText}\n${now.text}` : sentText, files: [...sentFiles, ...now.files] });
         showToast(`Your message was refused and is back in the room's message field: ${error.detail || error.message}`);
         return;
       }

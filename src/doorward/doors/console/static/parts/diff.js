@@ -2,16 +2,30 @@
 // A difference for people. Signs and words accompany the colours.
 
 import { parseDiff, summarizeDiff } from "../lib/diff.js";
-import { html, SafeText, useState } from "./ui.js";
+import { html, MoreButton, SafeText, useMemo, useState } from "./ui.js";
 
-const MAX_LINES = 200;
+const FIRST_LINES = 200;
+const MORE_LINES = 1000;
 
-/** @param {{text: string, label?: string}} props `text` is a unified diff, or lines with + and - */
-export function Diff({ text, label = "Changes" }) {
-  const [all, setAll] = useState(false);
-  const lines = parseDiff(text || "");
-  const summary = summarizeDiff(lines);
-  const shown = all ? lines : lines.slice(0, MAX_LINES);
+/**
+ * `text` is a unified diff, or lines with + and -. When it is only the beginning, `totals` are the counts of the whole and
+ * `loadMore` loads the next part; without `loadMore`, `text` is all there is.
+ *
+ * @param {{text: string, label?: string, totals?: {added: number, removed: number}, loadMore?: (() => Promise<void>) | null}} props
+ */
+export function Diff({ text, label = "Changes", totals, loadMore = null }) {
+  const [limit, setLimit] = useState(FIRST_LINES);
+  const [busy, setBusy] = useState(false);
+  const lines = useMemo(() => parseDiff(text || ""), [text]);
+  const summary = summarizeDiff(lines, totals);
+  const shown = lines.slice(0, limit);
+  const showMore = async () => {
+    setLimit(limit + MORE_LINES);
+    if (!loadMore || lines.length > limit + MORE_LINES) return;
+    setBusy(true);
+    await loadMore();
+    setBusy(false);
+  };
   return html`
     <figure class="diff">
       <figcaption>
@@ -29,10 +43,7 @@ export function Diff({ text, label = "Changes" }) {
           `,
         )}
       </div>
-      ${lines.length > shown.length &&
-      html`<button type="button" class="button quiet" onClick=${() => setAll(true)}>
-        Show all ${lines.length} lines
-      </button>`}
+      <${MoreButton} more=${loadMore || lines.length > shown.length} busy=${busy} onMore=${showMore} />
     </figure>
   `;
 }

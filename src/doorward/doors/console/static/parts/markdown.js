@@ -1,13 +1,13 @@
 // @ts-check
-// The markup of messages as nodes: bold, italic, code, links, lists, headings and quotes. Everything else stays text. A
-// link leads to http or https only, and shows where it leads.
+// The markup of messages as nodes: bold, italic, code, links, lists, tables, headings and quotes. Everything else stays
+// text. A link leads to http or https only, and shows where it leads.
 
 import { parseInline } from "../lib/markup.js";
+import { isListItem, parseList, parseTable } from "../lib/markup-blocks.js";
 import { html, SafeText } from "./ui.js";
 
 const FENCE = /^\s{0,3}(`{3,}|~{3,})(.*)$/;
 const LANGUAGE = /^[\w+.#-]*$/;
-const BULLET = /^(\s*)(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
 const HEADING = /^\s{0,3}(#{1,6})\s+(.*)$/;
 const QUOTE = /^\s{0,3}>\s?(.*)$/;
 const MAX_DEPTH = 6;
@@ -50,21 +50,19 @@ function renderBlocks(lines, mentions) {
       continue;
     }
     const heading = HEADING.exec(line);
-    if (heading) {
+    const found = parseTable(lines, at);
+    if (found) {
+      flush();
+      blocks.push(renderTable(found.table, mentions));
+      at = found.next - 1;
+    } else if (heading) {
       flush();
       blocks.push(html`<p class="heading">${renderInline(heading[2].trim(), mentions)}</p>`);
-    } else if (BULLET.test(line)) {
+    } else if (isListItem(line)) {
       flush();
-      const items = [];
-      let number = null;
-      for (; at < lines.length; at += 1) {
-        const item = BULLET.exec(lines[at]);
-        if (!item) break;
-        number ??= item[2] ? Number(item[2]) : 0;
-        items.push(html`<li class=${item[1].length >= 2 ? "deeper" : ""}>${renderInline(item[3], mentions)}</li>`);
-      }
-      at -= 1;
-      blocks.push(number ? html`<ol start=${number}>${items}</ol>` : html`<ul>${items}</ul>`);
+      const { list, next } = parseList(lines, at);
+      blocks.push(renderList(list, mentions));
+      at = next - 1;
     } else if (QUOTE.test(line)) {
       flush();
       const body = [];
@@ -76,6 +74,22 @@ function renderBlocks(lines, mentions) {
   }
   flush();
   return blocks;
+}
+
+/** @param {import("../lib/markup-blocks.js").MarkupList} list @param {Mentions} mentions @returns {object} */
+function renderList(list, mentions) {
+  const items = list.items.map(
+    (one) => html`<li>${renderLines(one.lines, mentions)}${one.lists.map((inner) => renderList(inner, mentions))}</li>`,
+  );
+  return list.ordered ? html`<ol start=${list.start}>${items}</ol>` : html`<ul>${items}</ul>`;
+}
+
+/** A table, which scrolls by itself where it is too wide. @param {import("../lib/markup-blocks.js").MarkupTable} table @param {Mentions} mentions */
+function renderTable({ align, head, rows }, mentions) {
+  return html`<div class="marked-table" tabindex="0" role="group" aria-label="Table"><table>
+    <thead><tr>${head.map((one, at) => html`<th scope="col" class=${align[at]}>${renderInline(one, mentions)}</th>`)}</tr></thead>
+    <tbody>${rows.map((row) => html`<tr>${row.map((one, at) => html`<td class=${align[at]}>${renderInline(one, mentions)}</td>`)}</tr>`)}</tbody>
+  </table></div>`;
 }
 
 /** @param {string[]} lines @param {Mentions} mentions */

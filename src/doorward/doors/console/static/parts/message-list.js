@@ -4,8 +4,8 @@
 import { get, session } from "../lib/api.js";
 import { isSameSender } from "../lib/names.js";
 import { discardMessage } from "../lib/outbox.js";
-import { mergeMessages, PAGE } from "../lib/timeline.js";
-import { RoomApprovals } from "./call-card.js";
+import { mergeMessages, PAGE, placeBetween } from "../lib/timeline.js";
+import { UnattachedApproval, useUnattached } from "./call-card.js";
 import { DraftMessage, MessageView, OutgoingMessage } from "./message.js";
 import { Button, Empty, ErrorBox, html, SafeText, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./ui.js";
 
@@ -128,28 +128,40 @@ export function MessageList({ path, facts, state, sending, setState, ready, ment
   };
   const byId = useMemo(() => new Map(list.map((one) => [one.id, one])), [list]);
   const me = session.value?.user ?? "";
+  const approvals = useUnattached(facts.room, list);
+  const places = placeBetween(state, ready ? approvals.decided : []);
+  const showApprovals = (/** @type {{id: string}[]} */ some) => some.map(({ id }) => html`<${UnattachedApproval} key=${id} id=${id} />`);
+  // One list with keys: what moves in it keeps its state.
+  const rows = [
+    ...showApprovals(places.get("") ?? []),
+    ...list.flatMap((one, index) => {
+      const previous = list[index - 1];
+      const day = new Date(one.at).toDateString();
+      const previousDay = previous && new Date(previous.at).toDateString();
+      const soon = previous && new Date(one.at).getTime() - new Date(previous.at).getTime() < JOIN_TIME;
+      const joined = soon && isSameSender(previous, one) && day === previousDay && !previous.deletedAt && !places.has(previous.id);
+      const unread = firstUnread >= 0 && one.position > firstUnread && (!previous || previous.position <= firstUnread) && one.sender !== me;
+      return [
+        day !== previousDay &&
+          html`<p class="day" key=${`day-${day}`}><span>${new Date(one.at).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" })}</span></p>`,
+        unread && html`<p class="unread-line" key="unread"><span>New messages</span></p>`,
+        html`<${MessageView} key=${one.id} message=${one} joined=${joined && !unread} mine=${one.sender === me} path=${path} facts=${facts} mentions=${mentions}
+          focusable=${one.id === last} targeted=${one.id === target?.id} original=${one.replyTo ? (byId.get(one.replyTo) ?? { id: one.replyTo }) : null} onReply=${onReply} />`,
+        ...showApprovals(places.get(one.id) ?? []),
+      ];
+    }),
+    ...sending.map((one) => html`<${OutgoingMessage} key=${one.key} entry=${one} me=${me} onDiscard=${() => discardMessage(one.key)} />`),
+    state.newer && html`<p class="more" key="newer"><${Button} kind="small quiet" busy=${busy} onClick=${loadNewer}>${busy ? "Loading…" : "Newer messages"}</${Button}></p>`,
+    ...(state.newer ? [] : state.drafts.map((one) => html`<${DraftMessage} key=${one.id} draft=${one} mentions=${mentions} />`)),
+    ...(ready && !state.newer ? showApprovals(approvals.waiting) : []),
+  ];
   return html`<div class="history-wrap">
     <div class="history" ref=${element} onScroll=${onScroll} onKeyDown=${onKey} tabindex="0" role="log" aria-live="off" aria-label="Messages"><div class="history-inside">
       ${state.older && html`<p class="more"><${Button} kind="small quiet" busy=${busy} onClick=${loadOlder}>${busy ? "Loading…" : "Older messages"}</${Button}></p>`}
       ${!state.older && ready && html`<p class="beginning quiet">This is the beginning of <${SafeText} text=${facts.title || facts.room} />.</p>`}
       <${ErrorBox} problem=${problem} onRetry=${loadOlder} />
       ${ready && !list.length && !sending.length && html`<${Empty} title="No messages yet">Write the first message below.</${Empty}>`}
-      ${list.map((one, index) => {
-        const previous = list[index - 1];
-        const day = new Date(one.at).toDateString();
-        const previousDay = previous && new Date(previous.at).toDateString();
-        const soon = previous && new Date(one.at).getTime() - new Date(previous.at).getTime() < JOIN_TIME;
-        const joined = soon && isSameSender(previous, one) && day === previousDay && !previous.deletedAt;
-        const unread = firstUnread >= 0 && one.position > firstUnread && (!previous || previous.position <= firstUnread) && one.sender !== me;
-        return html`${day !== previousDay && html`<p class="day" key=${`day-${day}`}><span>${new Date(one.at).toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long" })}</span></p>`}
-          ${unread && html`<p class="unread-line" key="unread"><span>New messages</span></p>`}
-          <${MessageView} key=${one.id} message=${one} joined=${joined && !unread} mine=${one.sender === me} path=${path} facts=${facts} mentions=${mentions}
-            focusable=${one.id === last} targeted=${one.id === target?.id} original=${one.replyTo ? (byId.get(one.replyTo) ?? { id: one.replyTo }) : null} onReply=${onReply} />`;
-      })}
-      ${sending.map((one) => html`<${OutgoingMessage} key=${one.key} entry=${one} me=${me} onDiscard=${() => discardMessage(one.key)} />`)}
-      ${state.newer && html`<p class="more"><${Button} kind="small quiet" busy=${busy} onClick=${loadNewer}>${busy ? "Loading…" : "Newer messages"}</${Button}></p>`}
-      ${!state.newer && state.drafts.map((one) => html`<${DraftMessage} key=${one.id} draft=${one} mentions=${mentions} />`)}
-      ${ready && !state.newer && html`<${RoomApprovals} room=${facts.room} messages=${list} />`}
+      ${rows}
     </div></div>
     ${(unseen > 0 || state.newer) && html`<${Button} kind="primary small to-end" onClick=${scrollToEnd}>${state.newer ? "Jump to newest" : `${unseen} new`}</${Button}>`}
   </div>`;

@@ -1,13 +1,13 @@
 // @ts-check
-// The output of an execution as it is written. Terminal escapes are shown and not obeyed, because output can come from
-// anyone. The view stays at the end until the user scrolls up.
+// The output of an execution as it is written. Of terminal escapes only colours and styles are shown, because output can
+// come from anyone. The view stays at the end until the user scrolls up.
 
 import { encode } from "../lib/api.js";
 import { formatDuration, formatNumber } from "../lib/format.js";
 import { appendOutput, EMPTY_OUTPUT } from "../lib/output-buffer.js";
 import { followStream } from "../lib/sse.js";
 import { acquireSlot, whileShown } from "../lib/stream-slots.js";
-import { Button, html, SafeText, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
+import { Button, html, ProgramText, SafeText, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 
 const MAX_RETRIES = 5;
 const FLUSH_DELAY = 50;
@@ -115,6 +115,8 @@ export function Output({ written, running = false, url = "", label = "Output" })
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 24;
     if (atEnd !== following) setFollowing(atEnd);
   };
+  // An escape sequence that never ended is text.
+  const rest = Object.values(written.streams).map((one) => one.rest.replace("\r", "")).join("");
   const hasErrors = written.blocks.some((one) => one.stream === "stderr");
   if (!written.length) return html`<p class="quiet">${running ? "No output yet." : "No output."}</p>`;
   return html`<div class="output">
@@ -123,7 +125,7 @@ export function Output({ written, running = false, url = "", label = "Output" })
       The first ${formatNumber(written.dropped)} characters are not shown${url ? html`. <a href=${url}>Open the execution</a> for all output` : ""}.
     </p>`}
     <pre class=${`output-text ${wrap ? "wrap" : ""}`} ref=${element} onScroll=${onScroll} tabindex="0" role="log"
-      aria-live="off" aria-label=${label}>${written.blocks.map((block) => html`<${Block} key=${block.id} block=${block} />`)}</pre>
+      aria-live="off" aria-label=${label}>${written.blocks.map((block) => html`<${Block} key=${block.id} block=${block} />`)}${!running && html`<${SafeText} text=${rest} lines />`}</pre>
     <div class="output-foot">
       <${Button} kind="quiet small" aria-pressed=${following ? "true" : "false"} onClick=${() => setFollowing(!following)}>Follow output</${Button}>
       <${Button} kind="quiet small" aria-pressed=${wrap ? "true" : "false"} onClick=${() => setWrap(!wrap)}>Wrap lines</${Button}>
@@ -139,7 +141,7 @@ const rendered = new WeakMap();
 function Block(/** @type {{block: OutputBuffer["blocks"][number]}} */ { block }) {
   const known = rendered.get(block);
   if (known) return known;
-  const text = html`<${SafeText} text=${block.text} lines />`;
+  const text = html`<${ProgramText} text=${block.text} style=${block.style} />`;
   const node =
     block.stream === "stderr"
       ? html`<span class="stderr"><span class="unseen">standard error: </span>${text}</span>`

@@ -2,7 +2,7 @@
 // The result of a command: a list as a table, text as text, anything else as JSON.
 
 import { shorten } from "../lib/format.js";
-import { Code, CopyButton, html, SafeText, Table, useState } from "./ui.js";
+import { Code, CopyButton, html, ProgramText, SafeText, Table, useState } from "./ui.js";
 
 const MAX_COLUMNS = 8;
 const MAX_ROWS = 200;
@@ -53,10 +53,16 @@ function ResultObject({ result, label }) {
     ${Object.entries(result).map(
       ([key, one]) => html`<div key=${key}>
         <dt><${SafeText} text=${key} /></dt>
-        <dd>${isLong(one) ? html`<${Code} label=${key}>${one}</${Code}>` : html`<${ResultValue} of=${one} />`}</dd>
+        <dd>${isLong(one) ? html`<${LongText} name=${key} text=${one} />` : html`<${ResultValue} of=${one} />`}</dd>
       </div>`,
     )}
   </dl>`;
+}
+
+/** A field of several lines. Those of programs have colours. @param {{name: string, text: string}} props */
+function LongText({ name, text }) {
+  if (name !== "stdout" && name !== "stderr") return html`<${Code} label=${name}>${text}</${Code}>`;
+  return html`<pre class="code wrap" tabindex="0" role="group" aria-label=${name}><code><${ProgramText} text=${text} /></code></pre>`;
 }
 
 /** @param {{of: any}} props */

@@ -6,22 +6,18 @@ import { escapeInvisible } from "../lib/escape-invisible.js";
 import { connection, followRoom, onEvent, onMissed } from "../lib/live.js";
 import { fullName, nameOf, names, senderName } from "../lib/names.js";
 import { outbox, selectRoom, sendMessage, settleRoom } from "../lib/outbox.js";
+import { isTemporary, retryDelay } from "../lib/retry.js";
 import { loadRooms, markRead, openRoom, rememberRoom } from "../lib/store.js";
 import { applyNotice, EMPTY, mergeMessages, PAGE, replacePage, selectUnsent } from "../lib/timeline.js";
 import { Composer } from "./composer.js";
 import { MemberName } from "./member.js";
 import { MessageList } from "./message-list.js";
-import { announce, Button, createLazy, ErrorBox, html, Loading, SafeText, useCallback, useEffect, useMemo, useRef, useSignal, useState } from "./ui.js";
+import { announce, Button, createLazy, ErrorBox, html, Loading, SafeText, useCallback, useEffect, useMemo, useRef, useSignal, useState, useTitle } from "./ui.js";
 
 const RoomPanel = createLazy(async () => (await import("./room-panel.js")).RoomPanel);
 
 const TYPING_TIME = 4000;
 const NARROW = "(max-width: 60rem)"; // where the panel covers the room
-const RETRY_DELAYS = [1000, 2000, 4000, 8000, 15_000];
-
-/** Whether opening a room may succeed later: the server was down or overloaded. */
-const isTemporary = (/** @type {any} */ problem) =>
-  !(problem instanceof Problem) || problem.status === 0 || problem.status === 429 || problem.status >= 500;
 
 /** @param {{name: string, navigate: Navigate, query?: Record<string, string>}} props */
 export function RoomView({ name, navigate, query }) {
@@ -109,11 +105,9 @@ export function RoomView({ name, navigate, query }) {
         setReady(true);
       } catch (error) {
         if (gone) return;
-        setProblem(error);
-        if (!isTemporary(error)) return;
-        const delay = Math.max(RETRY_DELAYS[Math.min(tries, RETRY_DELAYS.length - 1)], (error.retryAfter ?? 0) * 1000);
-        tries += 1;
-        retryTimer = setTimeout(open, delay);
+        const retrying = isTemporary(error);
+        setProblem(Object.assign(error, { retrying }));
+        if (retrying) retryTimer = setTimeout(open, retryDelay(error, tries++));
       } finally {
         opening = false;
       }
@@ -154,10 +148,7 @@ export function RoomView({ name, navigate, query }) {
     };
   }, [name]);
 
-  useEffect(() => {
-    document.title = `${escapeInvisible(facts?.title ?? name)} · Doorward`;
-  }, [facts?.title]);
-
+  useTitle(facts?.title ?? name);
   useReadMark(name, state, ready, facts?.read ?? 0);
 
   useEffect(() => settleRoom(name, new Set(state.messages.map((one) => one.id))), [state.messages, sending]);

@@ -2,6 +2,9 @@
 // The components that every page is made of. Pages import these, the hooks and Preact from here.
 
 import { announce, announcedSince } from "../lib/announce.js";
+import { escapeInvisible } from "../lib/escape-invisible.js";
+import { useSignal } from "../lib/hooks.js";
+import { pendingApprovals, selectMine } from "../lib/store.js";
 import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { Button } from "./controls.js";
 import { SafeText } from "./text.js";
@@ -25,11 +28,17 @@ export * from "./text.js";
 
 /** @typedef {import("../vendor/preact.js").Ref<HTMLElement>} ElementRef */
 
+/** Set the title of the window: the page, with the number of approvals that wait for the user. @param {string} title */
+export function useTitle(title) {
+  const waiting = selectMine(useSignal(pendingApprovals)).length;
+  useEffect(() => {
+    document.title = `${waiting ? `(${waiting}) ` : ""}${escapeInvisible(title)} · Doorward`;
+  }, [title, waiting]);
+}
+
 /** A page with its heading. `heading` replaces the title in the heading, but not in the title of the window. */
 export function Page({ title, actions, children, wide = false, plain = false, heading }) {
-  useEffect(() => {
-    document.title = `${title} · Doorward`;
-  }, [title]);
+  useTitle(title);
   return html`<section class=${`page ${wide ? "wide" : ""} ${plain ? "plain" : ""}`} aria-labelledby="page-title">
     <header class="page-head">
       <h1 id="page-title" tabindex="-1">${heading ?? html`<${SafeText} text=${title} />`}</h1>
@@ -56,6 +65,7 @@ export function ErrorBox({ problem, onRetry }) {
   const text = problem.detail || problem.message || String(problem);
   return html`<div class="error-box" role="alert">
     <p><strong>${problem.title || "Something went wrong"}.</strong> <${SafeText} text=${text} /></p>
+    ${problem.retrying && html`<p>This page retries automatically.</p>`}
     ${problem.hint && html`<p class="quiet"><${SafeText} text=${problem.hint} /></p>`}
     ${problem.rule && html`<p class="quiet">Rule: <code><${SafeText} text=${problem.rule} /></code></p>`}
     ${problem.retryAfter && html`<p class="quiet">Retry in ${Math.ceil(problem.retryAfter)} s.</p>`}
