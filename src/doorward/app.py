@@ -304,7 +304,6 @@ async def _assemble(
         energy=energy,
         approvals=approvals,
         executions=executions,
-        revocations=people.revocations,
         recorder=Recorder(store, anonymous, registry, clock, configured),
         events=events,
         clock=clock,

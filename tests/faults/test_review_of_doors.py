@@ -10,7 +10,8 @@ import pytest
 
 from doorward.config.home import Home
 from doorward.core.classification import Access, Effects, Safety, Tier
-from doorward.core.command import EffectPreview, Example, Family, NoUndo
+from doorward.core.command import Example, Family, NoUndo
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import DoorwardError, NotAuthenticated, TooFast
 from doorward.core.model import Credential
 from doorward.doors.line.door import LineDoor

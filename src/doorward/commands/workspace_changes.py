@@ -13,7 +13,8 @@ import msgspec
 from doorward.commands.context import Context
 from doorward.commands.file.changes import lock_files, run_uninterrupted
 from doorward.commands.file.text import Diff, unified_diff
-from doorward.core.command import LONGEST_PREVIEW, Family
+from doorward.core.command import Family
+from doorward.core.effect_preview import LONGEST_PREVIEW
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError
 from doorward.core.escape_invisible import escape_invisible
 from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges

@@ -13,7 +13,7 @@ from doorward.config.settings import Settings
 from doorward.core import redact
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
-from doorward.core.command import LONGEST_PREVIEW, EffectPreview
+from doorward.core.effect_preview import LONGEST_PREVIEW, EffectPreview
 from doorward.core.errors import Conflict, NotApproved, NotFound, NotPermitted
 from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.events import ApprovalDecided, Bus

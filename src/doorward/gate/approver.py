@@ -10,7 +10,7 @@ import os
 import msgspec
 
 from doorward.config.settings import Settings
-from doorward.core.command import EffectPreview
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import NotApproved
 from doorward.core.model import KEEPER, Admitted, ApprovalTerms, Call, Caller, Request
 from doorward.gate.approvals import Approval, Approvals

@@ -21,6 +21,7 @@ class Authenticator:
     def __init__(
         self, people: People, tokens: ApiTokens, browsers: BrowserSessions, personas: PersonaBook, rooms: Rooms
     ) -> None:
+        self.revocations = people.revocations
         self._people = people
         self._rooms = rooms
         self._tokens = tokens

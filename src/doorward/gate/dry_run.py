@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from doorward.core.clock import Clock
-from doorward.core.command import Command, EffectPreview, Undo
+from doorward.core.command import Command, Undo
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import NotPermitted
 from doorward.core.model import Admitted, ApprovalTerms, Call, Caller, Outcome, Request, Ruling
 from doorward.gate import outcomes

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from doorward.core.command import EffectPreview, to_builtins
+from doorward.core.command import to_builtins
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import Broken, Cancelled, DoorwardError, TimedOut
 from doorward.core.logs import SECRETS
 from doorward.core.model import Admitted, Permit

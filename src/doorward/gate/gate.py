@@ -37,7 +37,6 @@ from doorward.gate.run import Run
 from doorward.gate.runner import Runner
 from doorward.gate.slots import NestedPlace, Slots
 from doorward.gate.throttle import Throttle
-from doorward.rooms.accounts.revocations import Revocations
 
 
 class Gate:
@@ -53,7 +52,6 @@ class Gate:
         approvals: Approvals,
         executions: ExecutionRegistry,
         recorder: Recorder,
-        revocations: Revocations,
         events: Bus,
         clock: Clock,
         settings: Settings,
@@ -70,7 +68,6 @@ class Gate:
         self._approver = Approver(approvals, authorizer, executor, settings)
         self._executions = executions
         self._nested = NestedCalls(authenticator, executions, throttle)
-        revocations.listen(self._nested.end_revoked)
         self._runner = Runner(energy, throttle, recorder, publisher, executor, clock, settings)
         self._refusals = Refusals(recorder, publisher, resolver)
         self._dry_run = DryRun(authorizer, throttle, self._approver, recorder, executor, slots, energy, clock)

@@ -38,6 +38,7 @@ class NestedCalls:
         self._executions = executions
         self._throttle = throttle
         self._credentials: dict[str, Credential] = {}
+        authenticator.revocations.listen(self._end_revoked)
 
     def opened(self, progress: Progress, call: Call) -> OpenExecution:
         """The execution of a call, as a context manager. It is closed however the call ends."""
@@ -55,7 +56,7 @@ class NestedCalls:
             self._throttle.count_without_calls(call)
         self._executions.close(execution)
 
-    def end_revoked(self, reason: str, matches: Matches) -> None:
+    def _end_revoked(self, reason: str, matches: Matches) -> None:
         """Cancel the running calls that match, except the one that ended the access itself."""
         maker = self._executions.get(_CURRENT_CALL.get())
         for execution in list(self._executions):

@@ -14,7 +14,8 @@ import msgspec
 from doorward.commands.context import Context
 from doorward.commands.file.family import FileChangeFacts
 from doorward.commands.file.text import digest, unified_diff
-from doorward.core.command import Command, EffectPreview
+from doorward.core.command import Command
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import BadParams, Conflict, DoorwardError, Unrecorded
 from doorward.sandbox.safefs import SafeRoot
 from doorward.store import before_images

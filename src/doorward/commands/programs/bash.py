@@ -15,7 +15,8 @@ from doorward.commands.programs import runner
 from doorward.commands.programs.destructive_scripts import explain_refusal
 from doorward.commands.programs.family import ProgramResult, StartFolder
 from doorward.core.classification import Access, Effects, Safety, Tier
-from doorward.core.command import Command, EffectPreview, Example, Facts, Family, Undo
+from doorward.core.command import Command, Example, Facts, Family, Undo
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import BadParams
 from doorward.core.signatures import result_schema, signature_schema
 

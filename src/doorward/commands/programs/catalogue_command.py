@@ -23,7 +23,8 @@ from doorward.commands.programs import git, runner
 from doorward.commands.programs.family import ProgramResult
 from doorward.config.settings import Settings
 from doorward.core.classification import Access, Effects
-from doorward.core.command import READS_ONLY, Command, EffectPreview, Example, Facts, NoUndo, Undo
+from doorward.core.command import READS_ONLY, Command, Example, Facts, NoUndo, Undo
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import BadParams, NotPermitted
 from doorward.core.schema_words import usage_line
 from doorward.core.signatures import result_schema

@@ -20,7 +20,7 @@ from doorward.commands.programs.family import ChangeSummary, ProgramResult
 from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
 from doorward.commands.programs.limit_faults import explain_limit
 from doorward.config.settings import SandboxSettings as Settings
-from doorward.core.command import EffectPreview
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError, TimedOut
 from doorward.sandbox.overlay_changes import (
     MOST_PATHS,

@@ -13,7 +13,8 @@ from doorward.commands.servers.calls import just_started, make_hooks, raise_if_a
 from doorward.commands.servers.family import family
 from doorward.commands.servers.tool_command import ToolCommand
 from doorward.core.classification import Access, Effects, Safety, Tier
-from doorward.core.command import READS_ONLY, Blocks, EffectPreview, Example, shorten
+from doorward.core.command import READS_ONLY, Blocks, Example, shorten
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import BadParams, NotFound, Unreachable
 from doorward.core.registry import Registry
 from doorward.core.wire.codes import INVALID_PARAMS, RESOURCE_NOT_FOUND

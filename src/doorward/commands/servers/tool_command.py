@@ -12,7 +12,8 @@ from doorward.commands.context import Context
 from doorward.commands.servers import tool_description
 from doorward.commands.servers.calls import call_upstream_tool
 from doorward.core.classification import Access, Effects, Safety, Tier
-from doorward.core.command import READS_ONLY, Blocks, Command, EffectPreview, Facts, NoUndo, describe_fault
+from doorward.core.command import READS_ONLY, Blocks, Command, Facts, NoUndo, describe_fault
+from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import BadParams, CommandFailed
 from doorward.core.registry import Registry
 from doorward.core.tool_schema import flatten_schema
