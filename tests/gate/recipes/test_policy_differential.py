@@ -97,6 +97,5 @@ def test_the_decision_is_that_of_the_model_in_every_random_case() -> None:
             ours = decide_permission(commands, name, tier).allowed
             allowed += ours
             different += ours is not ((name, str(tier)) in expected)
-    assert ROUNDS * len(CASES) == 1_000_000
     assert different == 0
-    assert 200_000 < allowed < 800_000
+    assert 40_000 < allowed < 160_000
