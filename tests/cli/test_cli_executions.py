@@ -29,6 +29,11 @@ def running(doorward: Doorward) -> str:
     return str(one["execution"])
 
 
+def test_init_beside_a_running_server_says_that_the_home_exists(doorward: Doorward) -> None:
+    ended = doorward("init")
+    assert (ended.code, "already exists; nothing was changed" in ended.out) == (0, True)
+
+
 def test_nothing_runs_and_that_is_said(doorward: Doorward) -> None:
     assert doorward.on_terminal("doorward executions list --live").out == "Nothing found.\n"
 

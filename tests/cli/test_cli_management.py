@@ -62,6 +62,7 @@ class TestInit:
         )
         assert sorted(doorward.home.iterdir()) == there
         assert doorward("init", "--workspace", str(doorward.home / "workspace")).code == 0
+        assert sorted(doorward.home.iterdir()) == there
 
     def test_a_mistyped_workspace_is_refused_and_not_created(self, doorward: Doorward, tmp_path: Path) -> None:
         ended = doorward("init", "--workspace", "projcet")

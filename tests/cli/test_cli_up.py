@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from doorward.core.errors import Unusable
+from doorward.doors.http.ports import listen
 from doorward_process import BIN, Doorward, Server
 from waiting import AT_LEISURE, PATIENCE, wait_until
 
@@ -170,3 +172,8 @@ def test_a_home_folder_with_a_very_long_path_works(tmp_path: Path) -> None:
         assert server.process.wait(PATIENCE) == 0
     assert not (home / "doorward.sock").exists()
     assert doorward("status").code == 0
+
+
+def test_an_address_that_is_none_is_said_in_words() -> None:
+    with pytest.raises(Unusable, match=r"^Cannot listen on 203\.0\.113\.1:0: [A-Z][a-z ]+\.$"):
+        listen("203.0.113.1", 0)

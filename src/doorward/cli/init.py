@@ -30,12 +30,14 @@ def command(workspace: str) -> None:
     home = Home(find_home_folder())
     folder = _check_workspace(home, workspace) if workspace else ""
     home.create()
+    made: list[str] = []
     with HomeLock(home) as lock:
-        if not lock.take():
+        if lock.take():
+            if folder:
+                home.settings.write_text(f"[files]\nworkspace = {json.dumps(folder)}\n")
+            made = asyncio.run(_create_home(home))
+        elif not home.database.exists():  # a server may hold the lock of an existing home
             raise lock.busy_error()
-        if folder and not home.settings.exists():
-            home.settings.write_text(f"[files]\nworkspace = {json.dumps(folder)}\n")
-        made = asyncio.run(_create_home(home))
     if made:
         click.echo("Created the home folder:\n  " + "\n  ".join(made))
     else:
@@ -44,7 +46,7 @@ def command(workspace: str) -> None:
 
 
 def _check_workspace(home: Home, workspace: str) -> str:
-    """The folder to write into the settings. Raise if it does not exist, or if an existing home uses another one."""
+    """The folder to write into new settings; empty for an existing home, which must have this workspace already."""
     folder = Path(os.path.realpath(Path(workspace).expanduser()))
     if not folder.is_dir():
         raise Unusable(
@@ -59,6 +61,7 @@ def _check_workspace(home: Home, workspace: str) -> str:
                 f"The home folder {home.path} already exists, with the workspace {current}; nothing was changed.",
                 hint=f"To use another one, set files.workspace to {json.dumps(str(folder))} in {home.settings}.",
             )
+        return ""
     return str(folder)
 
 

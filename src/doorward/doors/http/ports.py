@@ -48,8 +48,9 @@ def listen(host: str, port: int, another: str = "doorward up --port") -> socket.
             sock.close()
         if getattr(error, "errno", None) == errno.EADDRINUSE:
             raise _port_in_use(host, port, another) from error
+        why = getattr(error, "strerror", None) or error
         raise Unusable(
-            f"Cannot listen on {host}:{port}: {error}.", hint="Choose another address with --host and --port."
+            f"Cannot listen on {host}:{port}: {why}.", hint="Choose another address with --host and --port."
         ) from error
 
 
