@@ -15,7 +15,7 @@ from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
 from doorward.core.errors import NotFound, NotPermitted
 from doorward.core.model import Kind
 from doorward.gate.approvals import Approval, ApprovalState
-from doorward.gate.recipes.policy import changes_guarded_path, is_irreversible
+from doorward.gate.recipes.policy import changes_access_lists, changes_guarded_path, is_irreversible
 
 family = Family("approval", category="approvals")
 
@@ -222,6 +222,8 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
         return f"{command.name} is a tool of another server. Every call of it requires approval."
     if approval.kind != "human" and changes_guarded_path(command, json.loads(approval.params)):
         return "It changes git's configuration or hooks, which decide what git runs outside the sandbox."
+    if approval.kind != "human" and changes_access_lists(command, json.loads(approval.params)):
+        return "It sets who may read or change the record."
     if not approval.room or (approval.kind != "human" and is_irreversible(command)):
         return (
             f"The keeper wants to run {command.name}. The keeper needs approval for commands that destroy something, "

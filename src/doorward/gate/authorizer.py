@@ -14,13 +14,20 @@ from doorward.core.errors import NotPermitted
 from doorward.core.model import ApprovalTerms, Call, Caller, Ruling
 from doorward.core.registry import Registry
 from doorward.gate.recipes.book import RecipeBook
-from doorward.gate.recipes.policy import Policy, changes_guarded_path, find_approval_terms, is_irreversible
+from doorward.gate.recipes.policy import (
+    Policy,
+    changes_access_lists,
+    changes_guarded_path,
+    find_approval_terms,
+    is_irreversible,
+)
 from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Rooms
 
 _NO_SUCH_ROOM = "built-in: no such room"
 _MOST_NAMED = 10
 _GUARDED = "built-in: changes of git's configuration and hooks need approval"
+_ACCESS_LISTS = "built-in: changes of access lists need approval"
 _KEEPER_ASKS = "built-in: the keeper needs approval for commands that cannot be undone"
 _KEEPER_WIDENS = "built-in: the keeper needs approval for commands that can widen access"
 
@@ -115,15 +122,18 @@ class Authorizer:
     def terms(
         self, caller: Caller, policy: Policy | None, command: Command, params: Mapping[str, Any] | None = None
     ) -> ApprovalTerms | None:
-        """The approval that this caller needs: by the recipe, by the command or its path, or because it is the keeper.
+        """The approval that this caller needs: by the recipe, the command, its parameters, or because it is the keeper.
 
         Without `params` it is the approval for every call of the command. The keeper needs a person's approval for
         everything that cannot be undone or can widen access. Outside rooms there are no owners and admins to decide, so
         the person it acts for decides.
         """
         asked = find_approval_terms(policy, command, caller.kind)
-        if asked is None and params is not None and caller.kind != "human" and changes_guarded_path(command, params):
-            asked = ApprovalTerms(rule=_GUARDED)
+        if asked is None and params is not None and caller.kind != "human":
+            if changes_guarded_path(command, params):
+                asked = ApprovalTerms(rule=_GUARDED)
+            elif changes_access_lists(command, params):
+                asked = ApprovalTerms(rule=_ACCESS_LISTS)
         if not caller.keeper:
             return asked
         if asked is None and (is_irreversible(command) or command.facts.widens_access):

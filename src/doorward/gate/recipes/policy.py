@@ -16,6 +16,7 @@ from doorward.core.model import ApprovalTerms, Kind, Ruling
 from doorward.gate.recipes.parameter_rules import ParameterRule
 from doorward.gate.recipes.recipe import AiCommands, Recipe
 from doorward.sandbox.safefs import is_guarded, normalize_path
+from doorward.store.acl import LISTS as ACCESS_LISTS
 
 
 @functools.lru_cache(4_096)
@@ -185,6 +186,12 @@ def changes_guarded_path(command: Command, params: Mapping[str, Any]) -> bool:
         return is_guarded(normalize_path(params.get(command.path_parameter, ".")))
     except BadParams:  # the command refuses it
         return False
+
+
+def changes_access_lists(command: Command, params: Mapping[str, Any]) -> bool:
+    """Whether a call sets who may read or change a record."""
+    fields = params.get("data")
+    return not command.reads_only and isinstance(fields, Mapping) and not fields.keys().isdisjoint(ACCESS_LISTS)
 
 
 def decide_permission(commands: AiCommands | None, name: str, tier: Tier) -> Ruling:
