@@ -5,8 +5,9 @@ import { encode, get } from "../lib/api.js";
 import { refusals } from "../lib/decisions.js";
 import { formatParams, formatSummary } from "../lib/format.js";
 import { pendingApprovals } from "../lib/store.js";
-import { ApprovalCard } from "./approval-card.js";
-import { Code, describeState, ErrorBox, html, Loading, SafeText, StateBadge, useEffect, useLive, useRef, useSignal } from "./ui.js";
+import { Code, createLazy, describeState, ErrorBox, html, Loading, SafeText, StateBadge, useEffect, useLive, useRef, useSignal } from "./ui.js";
+
+const ApprovalCard = createLazy(async () => (await import("./approval-card.js")).ApprovalCard);
 
 /** The state of a call for people. Before the gate has decided, a call is checked; after that it may wait in a queue. */
 function stateOf(/** @type {CallAttachment} */ card) {

@@ -7,7 +7,8 @@ import { formatDuration, formatNumber } from "../lib/format.js";
 import { appendOutput, EMPTY_OUTPUT } from "../lib/output-buffer.js";
 import { followStream } from "../lib/sse.js";
 import { acquireSlot, whileShown } from "../lib/stream-slots.js";
-import { Button, html, ProgramText, SafeText, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
+import { ProgramText } from "./program-text.js";
+import { Button, html, SafeText, useEffect, useLayoutEffect, useRef, useState } from "./ui.js";
 
 const MAX_RETRIES = 5;
 const FLUSH_DELAY = 50;

@@ -2,7 +2,8 @@
 // The result of a command: a list as a table, text as text, anything else as JSON.
 
 import { shorten } from "../lib/format.js";
-import { Code, CopyButton, html, ProgramText, SafeText, Table, useState } from "./ui.js";
+import { ProgramText } from "./program-text.js";
+import { Code, CopyButton, html, SafeText, Table, useState } from "./ui.js";
 
 const MAX_COLUMNS = 8;
 const MAX_ROWS = 200;

@@ -2,7 +2,6 @@
 // Text from outside. Nothing here turns text into markup, and the page's content policy would not allow it.
 
 import { announce, showToast } from "../lib/announce.js";
-import { parseAnsi } from "../lib/ansi.js";
 import { splitInvisible } from "../lib/escape-invisible.js";
 import { formatTime, toDate } from "../lib/format.js";
 import { parseParagraphs } from "../lib/markup.js";
@@ -16,17 +15,6 @@ export function SafeText({ text, lines = false }) {
       ? one
       : html`<span class="hidden-char" title=${one.name}><span aria-hidden="true">${one.mark}</span
           ><span class="unseen">${` ${one.name} `}</span></span>`,
-  );
-}
-
-/**
- * Text that a program wrote for a terminal: with its colours, and without its other escape sequences.
- *
- * @param {{text: string, style?: import("../lib/ansi.js").TextStyle}} props
- */
-export function ProgramText({ text, style }) {
-  return parseAnsi(text, style).map((one) =>
-    one.classes ? html`<span class=${one.classes}><${SafeText} text=${one.text} lines /></span>` : html`<${SafeText} text=${one.text} lines />`,
   );
 }
 
