@@ -188,7 +188,7 @@ async def test_what_people_denied_and_did_not_decide_is_told_when_it_is_asked_fo
             clock.advance(1)
             said = await answer(house, question)
             assert said.startswith("One command failed or was refused today:\n- file/write by guide on")
-            assert said.endswith(": denied")
+            assert said.endswith(": denied, because: “Denied by owner.”")
         clock.advance(1)
         assert await answer(house, "how many calls were denied today") == "One command failed or was refused today."
 

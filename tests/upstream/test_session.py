@@ -272,8 +272,9 @@ async def test_a_late_answer_is_blamed_on_nonsense_of_its_own_time_alone() -> No
     )
 
 
-async def test_who_talks_without_being_asked_is_read_more_slowly() -> None:
+async def test_who_talks_without_being_asked_is_read_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     _, wire, _ = await opened()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: 1_000.0)
     for _ in range(2_500):
         wire.say({"method": "notifications/message", "params": {"level": "info", "data": "la"}})
     assert len(wire.rests) == 2

@@ -309,9 +309,9 @@ async def test_a_long_list_of_tools_is_taken_a_few_at_a_time(house, monkeypatch)
     await house.ready()
     turn, made, describe = 0, Counter(), tool_description.describe_tool
 
-    def described(offer):
+    def described(offer, conditions):
         made[turn] += 1
-        return describe(offer)
+        return describe(offer, conditions)
 
     async def turning():
         nonlocal turn

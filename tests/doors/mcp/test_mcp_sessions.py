@@ -256,7 +256,7 @@ async def test_a_room_that_is_not_there_for_the_caller_is_said_at_once(house: Mc
         assert answer.error["code"] == -32602
         assert f"There is no room '{room}' that you may act in" in answer.error["message"]
         assert "mcp-session-id" not in answer.headers
-        assert "You have no room" in (await web.ask("server/discover")).error["message"]
+        assert "that you may act in" in (await web.ask("server/discover")).error["message"]
 
 
 async def test_the_default_room_is_that_of_the_settings(house: McpHouse):
