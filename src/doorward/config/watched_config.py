@@ -113,38 +113,55 @@ class WatchedConfig(Generic[T]):
         problems: dict[str, str] = {}
         known = self.versions.keys() | stored.keys()
         try:
-            ids = await asyncio.to_thread(self.list_ids)
-            gone = known.difference(ids)
+            files = await asyncio.to_thread(self._read_files)
+            gone = known.difference(files)
         except OSError as error:
             # A missing folder does not drop everything: its disk may not be mounted.
-            ids, gone = [], set()
+            files, gone = {}, set()
             noun = self.error_class.noun
             problems[self.folder.name] = f"The {noun} folder {self.folder} cannot be read: {error.strerror}."
-        for id in ids:
+        for id, found in files.items():
             try:
-                versions[id] = await self._make_version(id, await asyncio.to_thread(self.read_text, id))
+                versions[id] = self._make_version(id, found)
             except self.error_class as error:
                 problems[self.file_name(id)] = error.message
         for id in known - gone - versions.keys():
             try:
-                versions[id] = self.versions.get(id) or await self._make_version(id, stored[id].encode())
+                versions[id] = self.versions.get(id) or self._make_version(
+                    id, await asyncio.to_thread(self._parse_changed, id, stored[id].encode())
+                )
             except self.error_class as error:
                 self.log.warning("a stored last good version is no longer valid: %s", error)
         self.versions, self.problems = versions, problems
         return gone
 
-    async def _make_version(self, id: str, text: bytes | None) -> FileVersion[T]:
-        """Parse and apply a text, completely or not at all, unless it is in force already."""
+    def _read_files(self) -> dict[str, FileVersion[T] | BadFile]:
+        """Read and parse all files. This call blocks."""
+        return {id: self._read_file(id) for id in self.list_ids()}
+
+    def _read_file(self, id: str) -> FileVersion[T] | BadFile:
+        try:
+            return self._parse_changed(id, self.read_text(id))
+        except self.error_class as error:
+            return error
+
+    def _parse_changed(self, id: str, text: bytes | None) -> FileVersion[T]:
+        """Parse a text, unless it is in force already."""
         current = self.versions.get(id)
         if current is not None and current.text == text:
             return current
-        name = self.file_name(id)
-        parsed = await asyncio.to_thread(self._parse, b"{}" if text is None else text, name)
-        try:
-            self.apply(parsed)
-        except TypeError as error:
-            raise self.error_class(name, "", str(error)) from error
-        return FileVersion(parsed, text)
+        return FileVersion(self._parse(b"{}" if text is None else text, self.file_name(id)), text)
+
+    def _make_version(self, id: str, found: FileVersion[T] | BadFile) -> FileVersion[T]:
+        """Apply a version, completely or not at all, unless it is in force already."""
+        if isinstance(found, BadFile):
+            raise found
+        if found is not self.versions.get(id):
+            try:
+                self.apply(found.parsed)
+            except TypeError as error:
+                raise self.error_class(self.file_name(id), "", str(error)) from error
+        return found
 
     def _report_changes(self, versions: Mapping[str, FileVersion[T]], problems: Mapping[str, str]) -> None:
         """Report the differences from these earlier versions and problems."""
