@@ -113,10 +113,10 @@ def test_the_help_of_a_program_has_its_options_and_needs_no_permission(shared: D
     assert "parameters: none" in shared("shell", "-c", "system/status -h").out
 
 
-@pytest.mark.parametrize("args", [["--help"], ["run", "file/write", "--help"], ["status"], ["explain", "nosuch"]])
+@pytest.mark.parametrize("args", [["run", "file/write", "--help"], ["explain", "nosuch"]])
 def test_closed_standard_streams_break_nothing(args: list[str], shared: Doorward) -> None:
     whole = shared(*args)
-    for closing in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+    for closing in ("<&-", ">&-", "<&- >&- 2>&-"):
         line = f"{shlex.join(['doorward', *args])} {closing}"
         ended = subprocess.run(["bash", "-c", line], env=shared.env, capture_output=True, text=True, timeout=PATIENCE)
         assert ended.returncode == whole.code, (line, ended)

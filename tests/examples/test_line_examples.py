@@ -184,7 +184,9 @@ async def test_without_words_the_agent_says_what_to_give(place):
 async def test_what_the_agent_has_no_plan_for_it_asks_doorward_about(place, examples):
     async with place() as house:
         answers, said = await asyncio.to_thread(requests, examples, house.port, "count the lines of notes.txt")
-    assert any(line.startswith("I have no plan for this; Doorward suggests: file_read --path=notes.txt") for line in said)
+    assert any(
+        line.startswith("I have no plan for this; Doorward suggests: file_read --path=notes.txt") for line in said
+    )
     assert answers
 
 

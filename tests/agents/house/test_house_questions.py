@@ -1,9 +1,10 @@
-"""The house model passes its examination: every request in every wording that is kept here, in one seeded house."""
+"""The house model passes its examination: every request in one of its wordings, in one seeded house."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import pytest
 from bench.questions import figures
 from bench.questions.__main__ import shown
@@ -23,7 +24,9 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    return await examine(tmp_path_factory.mktemp("house") / "home", asked())
+    """Questions take turns with their wordings; `python -m bench.questions` asks every one in all of them."""
+    turns = [msgspec.structs.replace(one, says=[one.says[turn % 2]]) for turn, one in enumerate(asked())]
+    return await examine(tmp_path_factory.mktemp("house") / "home", turns)
 
 
 async def test_nine_in_ten_are_right(result: Result) -> None:

@@ -90,7 +90,7 @@ def test_an_operation_keeps_to_the_document(subject: Subject, id: str, mode: Gen
     server, schema, token, known = subject
 
     @settings(
-        max_examples=2 if id in SLOW else 4,
+        max_examples=2 if id in SLOW else 3,
         deadline=None,
         derandomize=True,
         database=None,
