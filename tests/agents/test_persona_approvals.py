@@ -76,7 +76,7 @@ async def test_a_call_inside_the_approved_one_waits_on_the_same_card_as_text_and
         assert (card.state, card.command, card.code) == ("done", "vfs/append", "ok")
         told = house.model.shown[-1].turns[-1].text
         assert told.startswith("Approved. vfs/append: done.")
-        assert told.endswith("Of vfs/append only file/write was run, as approved; what would follow it was not.")
+        assert told.endswith("Only file/write was run, as approved. The rest of vfs/append was not.")
         assert (await house.said("guide"))[-1] == "Appended."
         assert (driver.house.home.path / "workspace" / "note.txt").read_text() == "milk\neggs"
         assert [one["state"] for one in (await driver.owner("approval/list")).result["items"]] == ["used"]

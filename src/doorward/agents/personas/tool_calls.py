@@ -137,7 +137,7 @@ class ToolCalls:
         if card.command == approval.command:
             return back
         text = describe_outcome(msgspec.structs.replace(back.outcome, command=card.command))
-        part = f"\nOf {card.command} only {approval.command} was run, as approved; what would follow it was not."
+        part = f"\nOnly {approval.command} was run, as approved. The rest of {card.command} was not."
         return msgspec.structs.replace(back, text=text + part)
 
     async def _run_request(self, request: Request, message: Message, card: Card, call: OpenCall) -> CardResult:
