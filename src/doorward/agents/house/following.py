@@ -64,7 +64,7 @@ def followed(mind: Mind, one: Said) -> Plan | str | None:
     if chosen is not None:
         return chosen
     if _changes(mind, before):
-        return None
+        return _of_changed(mind, one, before)
     made = mind.planned(_joined(mind, before, one))
     return made if isinstance(made, Plan) else None
 
@@ -206,11 +206,9 @@ def picked(mind: Mind, one: Said, before: Said, nth: re.Match[str] | None = None
         return None
     place = _NTH[nth["nth"].lower()] if nth is not None else 0
     earlier = mind.planned(before)
-    if not isinstance(earlier, Plan):
+    if not isinstance(earlier, Plan) or earlier.changes:
         return None
     word = verb["verb"].lower() if verb is not None else ""
-    if earlier.changes:
-        return _of_changed(mind, earlier, word, one.text) if verb is not None or _ASKS.match(one.text) else None
 
     def steps() -> Steps:
         end = yield from earlier.steps
@@ -242,12 +240,16 @@ def _of_file(mind: Mind, path: str, wish: str) -> Plan | str | None:
     return mind.planned(said(f'{wish} "{path}"', mind.now, mind.zone))
 
 
-def _of_changed(mind: Mind, change: Plan, word: str, text: str) -> Plan | None:
+def _of_changed(mind: Mind, one: Said, before: Said) -> Plan | None:
     """Something done to the file that the request before changed."""
+    verb, change = _VERB.match(one.text), mind.planned(before)
+    if _IT.search(one.text) is None or not (verb or _ASKS.match(one.text)) or not isinstance(change, Plan):
+        return None
     params = next(change.steps)[0].params
     named = next((params[key] for key in _CHANGED_FILE if params.get(key)), "")
     path = str(named[0] if isinstance(named, list) else named).removeprefix("/workspace/")
-    plan = _of_file(mind, path, _wish(word, text)) if path else None
+    word = verb["verb"].lower() if verb is not None else ""
+    plan = _of_file(mind, path, _wish(word, one.text)) if path else None
     return plan if isinstance(plan, Plan) else None
 
 
