@@ -15,7 +15,7 @@ async def settled(company: PersonaDispatcher) -> None:
 
 
 async def heard(company: PersonaDispatcher) -> None:
-    """Wait until all that was said is with whoever is to answer it."""
+    """Wait until every message has reached the persona that answers it."""
     while company._tasks:
         await asyncio.wait(list(company._tasks))
 

@@ -37,5 +37,5 @@ async def test_strangers_who_hold_connections_do_not_shut_out_authenticated_clie
                 stranger = await here.connect()
                 await stranger.send(chance.choice(HELD))
             await first.send(ask)
-            assert (await first.answer()).status == 200, "whoever was authenticated keeps the place"
+            assert (await first.answer()).status == 200, "an authenticated client keeps its place"
             assert (await here.ask(ask)).status == 200, "a new client gets a place"

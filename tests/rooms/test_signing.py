@@ -8,7 +8,7 @@ import jwt
 import pytest
 
 from doorward.core.errors import NotAuthenticated, Unusable
-from doorward.rooms.accounts.signing import TokenSigner
+from doorward.rooms.accounts.token_signer import TokenSigner
 
 KEY = bytes(range(32))
 WHO: dict[str, Any] = {"user": "anna", "tenant": "acme", "issued": 1.0, "expires": 2.0}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from doorward.core.errors import NotAuthenticated
-from doorward.rooms.accounts import signing
-from doorward.rooms.accounts.signing import TokenSigner
+from doorward.rooms.accounts import token_signer
+from doorward.rooms.accounts.token_signer import TokenSigner
 
 KEY = bytes(range(32))
 
@@ -29,7 +29,7 @@ def test_a_token_that_was_read_before_does_not_let_another_pass():
 
 
 def test_only_so_many_good_tokens_are_remembered(monkeypatch):
-    monkeypatch.setattr(signing, "_MAX_CACHED", 3)
+    monkeypatch.setattr(token_signer, "_MAX_CACHED", 3)
     signer = TokenSigner(KEY)
     texts = [signer.sign("token", str(n), user="anna", tenant="local", issued=1.0, expires=2.0) for n in range(10)]
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Whoever watches `/health` learns that the database is unusable, also if nothing was asked of it since."""
+"""`/health` reports an unusable database, even if no request came since."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from doorward.client import responses
+from doorward.client.activity import ActivityOperations
 from doorward.client.commands import CommandOperations
 from doorward.client.descriptors import operation
 from doorward.client.effects import Flow, Send
 from doorward.client.encoding import Page, encode_body, quote_part
 from doorward.client.keeper import KeeperOperations
-from doorward.client.monitoring import MonitoringOperations
 from doorward.client.session import ClientSession
 
 
@@ -182,7 +182,7 @@ class ManagementOperations(ClientSession):
         return Page.of((yield from self._get("/api/users")))
 
 
-class Operations(CommandOperations, KeeperOperations, MonitoringOperations, ManagementOperations, AccountOperations):
+class Operations(CommandOperations, KeeperOperations, ActivityOperations, ManagementOperations, AccountOperations):
     """The operations. On a `Client` each returns its result; on an `AsyncClient` each is awaited.
 
     A refused or failed call raises one of the errors of `doorward.core.errors`; a call that waits for approval raises

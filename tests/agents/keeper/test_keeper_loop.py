@@ -15,7 +15,7 @@ from doorward.agents.keeper import model_choice
 from doorward.agents.models.model import AnswerPiece, ModelFailed, NativeCall, NoAction, Prompt, TextPiece, TokenUsage
 from doorward.agents.models.provider import ModelProvider
 from doorward.agents.models.remote import RemoteModel
-from doorward.agents.models.timing import Cooldown
+from doorward.agents.models.timeouts import Cooldown
 from doorward.commands.context import Context
 from doorward.config import settings
 from doorward.core.classification import Access, Effects, Safety, Tier

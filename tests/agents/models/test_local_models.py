@@ -20,7 +20,7 @@ from doorward.agents.models import local as finding
 from doorward.agents.models.local import LocalModel
 from doorward.agents.models.model import AnswerPiece, ChatTurn, ModelFailed, Prompt, TextPiece, TokenUsage
 from doorward.agents.models.registry import ModelRegistry
-from doorward.agents.models.timing import IdleTimeout
+from doorward.agents.models.timeouts import IdleTimeout
 from doorward.config.settings import LocalModelSettings, Settings
 from doorward.config.settings import ModelSettings as Limits
 from doorward.core.model import Credential, Request

@@ -17,7 +17,7 @@ from doorward.agents.models.local_process import INSTALL, LocalProcess, check_fi
 from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt
 from doorward.agents.models.provider import ModelProvider
 from doorward.agents.models.remote import RemoteModel
-from doorward.agents.models.timing import Cooldown
+from doorward.agents.models.timeouts import Cooldown
 from doorward.config import settings
 from doorward.core.escape_invisible import to_storable
 

@@ -10,7 +10,7 @@ import httpx2
 from pydantic_ai import exceptions
 
 from doorward.agents.models.model import ModelFailed, ModelFault
-from doorward.agents.models.timing import format_seconds
+from doorward.agents.models.timeouts import format_seconds
 from doorward.agents.models.transport import ResponseRejected
 from doorward.core import redact
 from doorward.core.escape_invisible import escape_invisible

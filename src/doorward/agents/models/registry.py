@@ -16,7 +16,7 @@ from doorward.agents.models.local import LOCAL, LocalModel, load_local_models
 from doorward.agents.models.model import AnswerPiece, ChatTurn, Model, ModelFailed, Prompt, TextPiece
 from doorward.agents.models.provider import ModelProvider, load_key, load_providers
 from doorward.agents.models.remote import RemoteModel
-from doorward.agents.models.timing import Cooldown, format_seconds
+from doorward.agents.models.timeouts import Cooldown, format_seconds
 from doorward.commands.agent_services import KeyState, ModelTrial, ProviderFacts
 from doorward.config import settings
 from doorward.core.escape_invisible import escape_invisible

@@ -12,7 +12,7 @@ import msgspec
 
 from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TokenUsage
 from doorward.agents.models.provider import ModelProvider, load_key
-from doorward.agents.models.timing import Cooldown, IdleTimeout, format_seconds
+from doorward.agents.models.timeouts import Cooldown, IdleTimeout, format_seconds
 from doorward.agents.models.token_counter import TokenCounter, count_tokens
 from doorward.config import settings
 

@@ -14,8 +14,14 @@ from doorward.commands.agent_services import Suggestion
 from doorward.commands.catalogue.entry import ARGUMENTS_PARAMETER
 from doorward.commands.context import Context
 from doorward.commands.help import shell_line
+from doorward.commands.help.command_match import (
+    CommandMatch,
+    is_destructive,
+    match_command,
+    required_params,
+    string_values,
+)
 from doorward.commands.help.family import AllowedCommands, family
-from doorward.commands.help.matching import CommandMatch, is_destructive, match_command, required_params, string_values
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Command, Example, NoUndo, shorten
 from doorward.core.errors import BadParams, NotPermitted

@@ -18,7 +18,7 @@ from doorward.core.clock import Clock
 from doorward.core.errors import NotAuthenticated
 from doorward.core.ids import new_id
 from doorward.core.model import Caller
-from doorward.rooms.accounts.signing import TokenSigner
+from doorward.rooms.accounts.token_signer import TokenSigner
 from doorward.rooms.people import People, User
 from doorward.store import accounts as sql
 from doorward.store.sqlite import Statement, Store

@@ -12,7 +12,7 @@ from doorward.core.errors import BadParams, NotAuthenticated
 from doorward.core.ids import new_id
 from doorward.core.model import Caller, Kind
 from doorward.rooms.accounts.sessions import LoginSessions
-from doorward.rooms.accounts.signing import TokenSigner
+from doorward.rooms.accounts.token_signer import TokenSigner
 from doorward.rooms.people import People, User
 from doorward.store import users as sql
 from doorward.store.sqlite import Statement, Store

@@ -17,7 +17,7 @@ from doorward.core.wire.sse import HEARTBEAT
 OutputStream = Literal["result", "output", "stdout", "stderr"]
 
 
-class MonitoringOperations(ClientSession):
+class ActivityOperations(ClientSession):
     @operation
     def executions(self, *, live: bool = False, limit: int = 50, after: int = 0, room: str | None = None) -> Flow[Page]:
         """List your executions: queued and running ones first, then ended ones, newest first."""
