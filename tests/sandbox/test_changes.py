@@ -10,6 +10,7 @@ import pytest
 
 from doorward.config.settings import Settings
 from doorward.sandbox import overlay_changes as changes_
+from doorward.sandbox import view
 from doorward.sandbox.overlay_changes import OverlayChanges, TooManyChanges, UnreadableChanges
 from doorward.sandbox.program import Program, SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
@@ -160,3 +161,20 @@ async def test_reading_changes_leaves_no_descriptor_behind(sandbox: Sandbox, wor
     for _ in range(3):
         await changed(sandbox, workspace, "rm -r docs; echo x > docs")
     assert len(os.listdir("/proc/self/fd")) <= len(open_before)
+
+
+@pytest.mark.parametrize("files", ["read", "write", "copy"])
+async def test_nothing_tells_a_program_where_the_workspace_is_outside(
+    sandbox: Sandbox, workspace: Path, files: str
+) -> None:
+    script = "cat /proc/[0-9]*/mount* /proc/mounts; readlink -f /proc/self/cwd /proc/self/root; ls; df ."
+    program = Program(argv=("bash", "-c", script))
+    if files == "copy":
+        ended, _ = await sandbox.run_on_copy(SandboxProfile(str(workspace), "write"), program)
+    else:
+        ended = await sandbox.run(SandboxProfile(str(workspace), "read" if files == "read" else "write"), program)
+    said = ended.stdout + ended.stderr
+    assert b"/workspace\n/\n" in said
+    assert b"notes.txt" in said
+    assert os.fsencode(workspace.parent.name) not in said
+    assert os.fsencode(view.helper_code_folder()) not in said

@@ -67,6 +67,19 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
     )
 
 
+def hide_mounts() -> None:
+    """Make the list of mounts empty for this process and its children. What they can reach stays the same.
+
+    The kernel lists the mounts of a process's namespace that are below its root. This process moves to a copy of its
+    namespace but keeps its root in the original, which somebody must keep open.
+    """
+    root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    unshare(NEW_MOUNTS)
+    os.fchdir(root)
+    os.chroot(".")
+    os.close(root)
+
+
 def enable_loopback() -> None:
     """Switch on the loopback interface, which is down in a new network namespace."""
     interface = struct.pack("16sh14x", b"lo", _IFF_UP | _IFF_RUNNING)

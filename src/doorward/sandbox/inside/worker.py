@@ -35,6 +35,7 @@ def run_worker(sock: socket.socket, setup: dict[str, Any]) -> None:
     global _children_file
     if setup["namespaces"]:
         spaces = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)  # open until this process ends, for `hide_mounts`
         _mount_scratch(setup)
         if setup["files"] == "copy":
             layer = _mount_overlay(setup)
@@ -42,6 +43,7 @@ def run_worker(sock: socket.socket, setup: dict[str, Any]) -> None:
             system.mount("", setup["workspace"], "", _READ_ONLY_AGAIN)
         else:
             _protect(setup)
+        system.hide_mounts()  # the list shows where the workspace is outside
     else:
         # Open it now: /proc is not accessible after confinement.
         _children_file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
