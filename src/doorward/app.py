@@ -238,9 +238,8 @@ async def _assemble(
     if left is not None:
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
-    resolver = Resolver(
-        registry, authorizer, key, Workspaces(home, configured.files.workspace).find, upstreams.explain_absent
-    )
+    workspaces = Workspaces(home, configured.files.workspace, rooms)
+    resolver = Resolver(registry, authorizer, key, workspaces.find, upstreams.explain_absent)
     slots = Slots(configured)
     executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 
@@ -265,6 +264,7 @@ async def _assemble(
         events=events,
         recent=EventBuffer(events),
         rooms=rooms,
+        workspaces=workspaces,
         messages=Messages(store, events, live, clock),
         files=Attachments(store, clock, configured.rooms),
         live=live,
@@ -342,7 +342,7 @@ async def _set_up(house: House) -> list[str]:
         f"recipes       {len(house.services.recipes.recipes())} in {house.home.recipes}",
         f"room          {FIRST_ROOM} (recipe {FIRST_RECIPE})",
         f"personas      {', '.join(one.id for one in house.services.personas.all(LOCAL))} in {house.home.personas}",
-        f"workspace     {Workspaces(house.home, house.settings.files.workspace).find(LOCAL)}",
+        f"workspace     {house.services.workspaces.find(LOCAL)}",
     ]
 
 

@@ -23,6 +23,7 @@ async def test_a_new_house_has_one_room_with_its_owner_and_a_persona(driver):
             "members": {"owner": "owner", "guide": "member"},
             "kinds": {"owner": "human", "guide": "ai"},
             "direct": False,
+            "workspace": "",
             "archived": False,
             "unread": 0,
             "read": 0,
@@ -177,3 +178,29 @@ async def test_who_joins_a_room_is_somebody_known_or_said_to_be_an_agent(driver)
     assert (await join("newcomer", kind="ai")).status == "done"
     kinds = {one["member"]: one["kind"] for one in (await driver.owner("room/who", name="general")).result["items"]}
     assert kinds == {"owner": "human", "anna": "human", "guide": "ai", "helper-bot": "service", "newcomer": "ai"}
+
+
+async def test_a_room_works_in_a_folder_of_its_own_and_only_there(driver, tmp_path):
+    project, other = tmp_path / "project", tmp_path / "other"
+    for folder in (project, other):
+        folder.mkdir()
+        (folder / "name.txt").write_text(folder.name)
+    for name, folder in (("one", project), ("two", other)):
+        made = await driver.owner("room/create", name=name, recipe="admin", workspace=str(folder))
+        assert made.result["workspace"] == str(folder)
+    read = [await driver.ask("file/read", by="", room=name, params={"path": "name.txt"}) for name in ("one", "two")]
+    assert [one.result["content"] for one in read] == ["project", "other"]
+    ran = await driver.ask("bash", by="", room="two", params={"command": "cat name.txt; ls /workspace"})
+    assert ran.result["stdout"] == "othername.txt\n"
+    project.rename(tmp_path / "moved")
+    gone = await driver.ask("file/read", by="", room="one", params={"path": "name.txt"})
+    assert (gone.code, str(project) in gone.message) == ("conflict", True)
+
+
+@pytest.mark.parametrize("folder", ["missing", "name.txt", "home", "home/recipes", ".", "relative"])
+async def test_a_workspace_that_is_no_folder_or_overlaps_the_home_is_refused(driver, folder):
+    home = driver.house.home.path
+    (home.parent / "name.txt").write_text("")
+    path = folder if folder == "relative" else str(home.parent / folder.replace("home", home.name))
+    made = await driver.ask("room/create", by="", params={"name": "one", "recipe": "admin", "workspace": path}, room="")
+    assert made.code == "bad_params"

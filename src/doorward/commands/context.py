@@ -23,6 +23,7 @@ from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.policy import Policy
+from doorward.gate.workspaces import Workspaces
 from doorward.rooms.accounts.accounts import Accounts
 from doorward.rooms.accounts.browser_sessions import BrowserSessions
 from doorward.rooms.accounts.tokens import ApiTokens
@@ -66,6 +67,7 @@ class Services(msgspec.Struct, kw_only=True):
     events: Bus
     recent: EventBuffer
     rooms: Rooms
+    workspaces: Workspaces
     messages: Messages
     files: Attachments
     """Attachments of messages."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
@@ -10,9 +12,10 @@ from msgspec import Meta
 from doorward.commands.context import Context, Listing, make_listing
 from doorward.core.classification import Access, Effects, Role, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family, Undo
-from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
+from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted, Unusable
 from doorward.core.model import Kind
 from doorward.rooms.messages import ReadPosition
+from doorward.rooms.people import LOCAL
 from doorward.rooms.rooms import Member, Room
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
@@ -24,6 +27,13 @@ family = Family("room", category="rooms")
 RoomName = Annotated[str, Meta(description="The room's name", min_length=1, max_length=63)]
 RecipeName = Annotated[str, Meta(description="The recipe that governs it", min_length=1, max_length=63)]
 Title = Annotated[str, Meta(description="The displayed title; the room's name by default", max_length=100)]
+WorkspacePath = Annotated[
+    str,
+    Meta(
+        description="Absolute path of an existing folder to work in; the shared workspace by default",
+        max_length=4096,
+    ),
+]
 Topic = Annotated[str, Meta(description="The topic, in a sentence", max_length=500)]
 
 _encode = msgspec.json.Encoder().encode
@@ -37,6 +47,7 @@ class RoomFacts(TypedDict):
     members: Annotated[dict[str, Role], Meta(description="The role of each member")]
     kinds: Annotated[dict[str, Kind], Meta(description="The kind of each member: a person, an AI or a program")]
     direct: Annotated[bool, Meta(description="Whether it is a direct room of two members")]
+    workspace: Annotated[str, Meta(description="The folder that its commands work in; empty for the shared workspace")]
     archived: Annotated[bool, Meta(description="Whether it is archived: readable, but nothing runs in it")]
     unread: NotRequired[Annotated[int, Meta(description="Unread messages of others; 100 means 100 or more")]]
     read: NotRequired[Annotated[int, Meta(description="The position of the last message you have read")]]
@@ -78,28 +89,54 @@ async def list_rooms(ctx: Context) -> Listing[RoomFacts]:
     related=["room/list", "room/recipe", "room/join"],
     widens_access=True,
 )
-async def create(ctx: Context, name: RoomName, recipe: RecipeName, title: Title = "", topic: Topic = "") -> RoomFacts:
+async def create(
+    ctx: Context,
+    name: RoomName,
+    recipe: RecipeName,
+    title: Title = "",
+    topic: Topic = "",
+    workspace: WorkspacePath = "",
+) -> RoomFacts:
     """Create a room under a recipe, with you as its owner."""
-    room = _new_room(ctx, name, recipe, title, topic)
+    room = _new_room(ctx, name, recipe, title, topic, workspace)
     await ctx.services.rooms.create(room, keep_before_image(ctx, name, None, room))
     return describe_room(room)
 
 
 @create.describes_effect
-async def create_effect(ctx: Context, name: str, recipe: str, title: str = "", topic: str = "") -> dict[str, Any]:
+async def create_effect(
+    ctx: Context, name: str, recipe: str, title: str = "", topic: str = "", workspace: str = ""
+) -> dict[str, Any]:
     if ctx.services.rooms.get(ctx.caller.tenant, name) is not None:
         raise Conflict(f"A room {name!r} already exists.")
-    return {"before": None, "after": describe_room(_new_room(ctx, name, recipe, title, topic))}
+    return {"before": None, "after": describe_room(_new_room(ctx, name, recipe, title, topic, workspace))}
 
 
-def _new_room(ctx: Context, name: str, recipe: str, title: str, topic: str) -> Room:
+def _new_room(ctx: Context, name: str, recipe: str, title: str, topic: str, workspace: str) -> Room:
     if name.startswith(DIRECT):
         raise BadParams(
             f"Names that begin with {DIRECT} are reserved for direct rooms, which room/direct creates; given {name!r}."
         )
     check_recipe(ctx, recipe)
     members = {ctx.caller.principal: Member(ctx.caller.principal, "human", Role.OWNER)}
-    return Room(ctx.caller.tenant, name, title.strip() or name, recipe, members, topic=topic.strip())
+    folder = check_workspace(ctx, workspace) if workspace else ""
+    return Room(ctx.caller.tenant, name, title.strip() or name, recipe, members, topic=topic.strip(), workspace=folder)
+
+
+def check_workspace(ctx: Context, workspace: str) -> str:
+    """The folder with symlinks resolved, if this caller may make it a room's workspace."""
+    if ctx.caller.tenant != LOCAL or ctx.caller.access < Access.ROOT:
+        raise NotPermitted("Only people with root access to this server may give a room a folder of its own.")
+    if not Path(workspace).is_absolute():
+        raise BadParams(f"A workspace is an absolute path; given {workspace!r}.")
+    folder = Path(os.path.realpath(workspace))
+    if not folder.is_dir():
+        raise BadParams(f"The workspace {folder} {'is not a folder' if folder.exists() else 'does not exist'}.")
+    try:
+        ctx.services.workspaces.check_outside(folder)
+    except Unusable as error:
+        raise BadParams(error.message, hint=error.hint) from error
+    return str(folder)
 
 
 @family.command(
@@ -328,6 +365,7 @@ def describe_room(room: Room, read: ReadPosition | None = None) -> RoomFacts:
         "members": {one.id: one.role for one in room.members.values()},
         "kinds": {one.id: one.kind for one in room.members.values()},
         "direct": room.direct,
+        "workspace": room.workspace,
         "archived": room.archived,
     }
     if read is not None:

@@ -73,6 +73,14 @@ class Home(msgspec.Struct, frozen=True):
             )
         return folder
 
+    def check_outside(self, folder: Path) -> None:
+        """Raise if a folder that is to be a room's workspace is, contains or is inside the home folder."""
+        if overlap := self.describe_overlap(folder):
+            raise Unusable(
+                f"The workspace {folder} {overlap}, which no command may read.",
+                hint=f"Choose a folder outside {self.path}.",
+            )
+
     def describe_overlap(self, folder: Path) -> str:
         """How a folder overlaps the home folder after symlinks are resolved, as a clause; empty if it does not."""
         real, home = folder.resolve(), self.path.resolve()

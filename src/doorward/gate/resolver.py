@@ -31,7 +31,7 @@ class Resolver:
         registry: Registry,
         authorizer: Authorizer,
         key: bytes,
-        workspace_of: Callable[[str], str],
+        workspace_of: Callable[[str, str], str],
         absent: Callable[[str], UnavailableCommand | None] = lambda _: None,
     ) -> None:
         """`absent` explains why a known command is not available at the moment."""
@@ -54,7 +54,7 @@ class Resolver:
         if command.find_aliased is not None:
             command, params = self._meant(caller, room, command, command.find_aliased, params)
         params = _with_relative_path(command, params)
-        workspace = self._workspace_of(caller.tenant)
+        workspace = self._workspace_of(caller.tenant, room)
         return Call(
             id=new_id(),
             caller=caller,

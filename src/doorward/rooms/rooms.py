@@ -37,6 +37,8 @@ class Room(msgspec.Struct, frozen=True):
     topic: str = ""
     direct: bool = False
     """Whether it is a direct room: it has two fixed members and is found by them."""
+    workspace: str = ""
+    """Absolute path of the folder that its commands work in; empty for the tenant's workspace."""
 
     def membership_of(self, caller: Caller) -> Member | None:
         """Return the membership a caller acts with: its own, or that of the person it acts for."""
@@ -85,6 +87,7 @@ class Rooms:
                 row["version"],
                 row["topic"],
                 bool(row["direct"]),
+                row["workspace"],
             )
         for row in await sql.all_members(self._store):
             if row["id"] == KEEPER:
@@ -149,6 +152,7 @@ class Rooms:
                 archived=room.archived,
                 topic=room.topic,
                 direct=room.direct,
+                workspace=room.workspace,
                 at=at,
             ),
             *self._members(room),
@@ -169,6 +173,7 @@ class Rooms:
                 recipe=room.recipe,
                 archived=room.archived,
                 topic=room.topic,
+                workspace=room.workspace,
             ),
             sql.delete_members(room.tenant, room.id),
             *self._members(room),

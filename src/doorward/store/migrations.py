@@ -300,6 +300,11 @@ ALTER TABLE approvals ADD COLUMN lines_removed INTEGER NOT NULL DEFAULT 0;
 """
 """How many lines the previewed effect of a call adds and removes."""
 
+ROOM_WORKSPACES = """
+ALTER TABLE rooms ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+"""
+"""The folder that a room works in; empty for the tenant's workspace."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -321,6 +326,7 @@ STEPS = (
     APPROVAL_CALLS,
     DELETED_SEGMENTS,
     APPROVAL_LINES,
+    ROOM_WORKSPACES,
 )
 
 

@@ -11,7 +11,7 @@ DIRECT = "direct-"
 
 
 async def all_rooms(store: Store) -> list[dict[str, Any]]:
-    return await store.read("SELECT tenant, id, name, recipe, archived, version, topic, direct FROM rooms")
+    return await store.read("SELECT tenant, id, name, recipe, archived, version, topic, direct, workspace FROM rooms")
 
 
 async def all_members(store: Store) -> list[dict[str, Any]]:
@@ -19,22 +19,33 @@ async def all_members(store: Store) -> list[dict[str, Any]]:
 
 
 def insert_room(
-    tenant: str, id: str, *, name: str, recipe: str, archived: bool, topic: str, direct: bool, at: float
+    tenant: str,
+    id: str,
+    *,
+    name: str,
+    recipe: str,
+    archived: bool,
+    topic: str,
+    direct: bool,
+    workspace: str,
+    at: float,
 ) -> Statement:
     return Statement(
-        "INSERT INTO rooms (tenant, id, name, recipe, archived, topic, direct, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (tenant, id, name, recipe, archived, topic, direct, at),
+        "INSERT INTO rooms (tenant, id, name, recipe, archived, topic, direct, workspace, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (tenant, id, name, recipe, archived, topic, direct, workspace, at),
         rows=1,
         otherwise=f"room {id!r} already exists",
     )
 
 
-def change_room(tenant: str, id: str, version: int, *, name: str, recipe: str, archived: bool, topic: str) -> Statement:
+def change_room(
+    tenant: str, id: str, version: int, *, name: str, recipe: str, archived: bool, topic: str, workspace: str
+) -> Statement:
     return Statement(
-        "UPDATE rooms SET name = ?, recipe = ?, archived = ?, topic = ?, version = version + 1"
+        "UPDATE rooms SET name = ?, recipe = ?, archived = ?, topic = ?, workspace = ?, version = version + 1"
         " WHERE tenant = ? AND id = ? AND version = ?",
-        (name, recipe, archived, topic, tenant, id, version),
+        (name, recipe, archived, topic, workspace, tenant, id, version),
         rows=1,
         otherwise=f"the room {id!r} changed in the meantime",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -60,9 +60,16 @@ class AiCommands(_RecipePart, frozen=True):
     parameter_rules: dict[str, dict[str, dict[str, Any]]] = {}
 
 
+class SandboxTerms(_RecipePart, frozen=True):
+    profile: Literal["tool", "build"] = "tool"
+    network: Literal["none", "all"] | tuple[str, ...] = "none"
+
+
 class Strategy(_RecipePart, frozen=True):
     conversation_pattern: str = ""
     ai_commands: AiCommands | None = None
+    changes: Literal["direct", "draft"] = "direct"
+    sandbox: SandboxTerms = SandboxTerms()
 
 
 class Phrase(_RecipePart, frozen=True):
