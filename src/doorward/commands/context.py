@@ -23,6 +23,7 @@ from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.policy import Policy
+from doorward.gate.recipes.recipe import SandboxTerms
 from doorward.gate.workspaces import Workspaces
 from doorward.rooms.accounts.accounts import Accounts
 from doorward.rooms.accounts.browser_sessions import BrowserSessions
@@ -142,6 +143,13 @@ class Context(msgspec.Struct, frozen=True):
     def workspace(self) -> Path:
         """The folder that holds the files of this call."""
         return Path(self.call.workspace)
+
+    @property
+    def sandbox_terms(self) -> SandboxTerms:
+        """How programs run in this room, by its recipe; outside rooms, the defaults."""
+        room = self.services.rooms.get(self.caller.tenant, self.call.room) if self.call.room else None
+        recipe = self.services.recipes.recipe(room.recipe) if room is not None else None
+        return recipe.strategy.sandbox if recipe is not None else SandboxTerms()
 
     def get_ruling(self, command: str) -> Ruling:
         """The gate's ruling on another command for this caller. A command that reveals or undoes another checks it."""

@@ -19,8 +19,10 @@ def find_bwrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def build_zygote_command(bwrap: str, profile: SandboxProfile, readable: Sequence[str]) -> list[str]:
-    """Build the command line for a zygote, up to the program to run."""
+def build_zygote_command(
+    bwrap: str, profile: SandboxProfile, readable: Sequence[str], aliases: Sequence[str]
+) -> list[str]:
+    """Build the command line for a zygote, up to the program to run. `aliases` are further paths of the workspace."""
     # The zygote needs capabilities in its own user namespace to create workers; workers drop them.
     words = [*_namespace_options(bwrap, network=profile.network), "--cap-add", "ALL", "--as-pid-1"]
     words += _system_mounts(network=profile.network)
@@ -32,6 +34,9 @@ def build_zygote_command(bwrap: str, profile: SandboxProfile, readable: Sequence
     words += ("--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
     # Read-only and copy-on-write workers remount the workspace for themselves.
     words += ("--bind", profile.workspace, view.WORKSPACE)
+    for path in aliases:
+        if not view.is_in_scratch(path):  # each worker has its own scratch space, and links it there itself
+            words += ("--symlink", view.WORKSPACE, path)
     words += ("--remount-ro", "/", "--chdir", view.WORKSPACE)
     return words
 

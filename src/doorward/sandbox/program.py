@@ -11,14 +11,21 @@ FileAccess = Literal["read", "write", "copy"]
 """Access to the workspace: read-only, read-write, or copy-on-write (writes do not reach the workspace)."""
 
 
+ProfileName = Literal["tool", "build"]
+"""`tool` is for small programs. `build` is for compilers, package managers and test runs: memory is counted as what all
+processes use together, and the toolchains of the account are readable."""
+
+
 class ProgramLimits(msgspec.Struct, frozen=True):
-    """Resource limits of one program, enforced by the kernel."""
+    """Resource limits of one program."""
 
     cpu_seconds: int = 30
     memory_bytes: int = 512 * 1024 * 1024
+    """In the profile `tool` for each process, as address space; in `build` for all processes together, as used."""
     processes: int = 10
     file_bytes: int = 10_000_000
     descriptors: int = 50
+    scratch_bytes: int = 64 * 1024 * 1024
 
 
 class SandboxProfile(msgspec.Struct, frozen=True):
@@ -26,6 +33,7 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     files: FileAccess = "read"
     network: bool = False
     limits: ProgramLimits = ProgramLimits()
+    name: ProfileName = "tool"
 
 
 OutputStream = Literal["stdout", "stderr"]
@@ -33,7 +41,7 @@ OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, bytes], None]
 """Called with each piece of output as it arrives, up to the limit."""
 
-StopReason = Literal["", "time", "processes", "disk"]
+StopReason = Literal["", "time", "processes", "memory", "disk"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, Unre
 from doorward.sandbox.program import OnOutput, Program, SandboxProfile, SandboxResult
 from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
+from doorward.sandbox.toolchains import Toolchains, find_toolchains
 from doorward.sandbox.worker import NotStarted, WorkerGone
 from doorward.sandbox.worker_pools import WorkerPools
 from doorward.sandbox.zygote import Zygote
@@ -71,7 +72,7 @@ class Sandbox:
         on_copy = msgspec.structs.replace(profile, files="copy")
         ended, layer = await self._run(on_copy, program, on_output)
         try:
-            workspace, room = Path(profile.workspace), self._settings.scratch_bytes
+            workspace, room = Path(profile.workspace), profile.limits.scratch_bytes
             return ended, await asyncio.to_thread(read_changes, layer, workspace, room, ended.began)
         except CHANGE_ERRORS as error:
             raise UnreadableChanges(ended, error) from error
@@ -187,7 +188,12 @@ class Sandbox:
         except Unusable as error:
             raise SandboxUnavailable(error.message, hint=error.hint) from error
         scratch = Path() if found.namespaces else self._scratch_folder()
-        return await found.start_zygote(profile, self._settings, scratch)
+        toolchains = self.find_toolchains(profile) if profile.name == "build" else None
+        return await found.start_zygote(profile, self._settings, scratch, toolchains)
+
+    def find_toolchains(self, profile: SandboxProfile) -> Toolchains:
+        """The toolchains that build programs with this profile can use."""
+        return find_toolchains(self._home, profile.workspace, network=profile.network)
 
     @contextlib.contextmanager
     def _temporary_folder(self) -> Iterator[dict[str, str]]:

@@ -18,8 +18,9 @@ from doorward.commands.context import Context
 from doorward.commands.file.changes import run_uninterrupted
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
 from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
-from doorward.commands.programs.limit_faults import explain_limit
-from doorward.config.settings import SandboxSettings as Settings
+from doorward.commands.programs.limit_faults import explain_limit, explain_stop, name_setting
+from doorward.config.settings import SandboxSettings
+from doorward.config.settings.sandbox import BuildSettings
 from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError, TimedOut
 from doorward.sandbox.overlay_changes import (
@@ -30,7 +31,7 @@ from doorward.sandbox.overlay_changes import (
     TooManyChanges,
     UnreadableChanges,
 )
-from doorward.sandbox.program import OnOutput, Program, ProgramLimits, SandboxProfile, SandboxResult
+from doorward.sandbox.program import OnOutput, ProfileName, Program, ProgramLimits, SandboxProfile, SandboxResult
 
 _LARGEST_EFFECT = 16_000_000
 _LIVE = "bash --live=true writes directly to the workspace, without this limit and without undo."
@@ -52,11 +53,13 @@ async def run_trial(ctx: Context, profile: SandboxProfile, program: Program, on_
     try:
         ended, changes = await ctx.services.sandbox.run_on_copy(profile, program, on_output)
     except UnreadableChanges as error:
-        raise _explain_unreadable(ctx, program, error.why, describe_end(program.argv, error.ended)) from error
+        raise _explain_unreadable(profile, program, error.why, describe_end(program.argv, error.ended)) from error
     return TrialRun(ended, await asyncio.to_thread(withhold_guarded, changes))
 
 
-def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result: ProgramResult) -> DoorwardError:
+def _explain_unreadable(
+    profile: SandboxProfile, program: Program, why: ChangeError, result: ProgramResult
+) -> DoorwardError:
     """The error for changes that cannot be used, with the output of the program."""
     name = program.argv[0]
     if isinstance(why, ChangedMeanwhile):
@@ -66,10 +69,8 @@ def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result
             result=result,
         )
     if isinstance(why, TooManyChanges):
-        most = ctx.services.settings.sandbox.scratch_bytes
-        fault = (
-            f"changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes), too many to apply"
-        )
+        most, setting = profile.limits.scratch_bytes, name_setting(profile, "scratch_bytes")
+        fault = f"changed more than {MOST_PATHS} paths or {most} bytes ({setting}), too many to apply"
         return CommandFailed(f"{name} {fault} at once. Nothing was changed.", hint=_LIVE, result=result)
     if isinstance(why, UnicodeEncodeError):
         fault = f"changed a file whose name is not UTF-8 text, {why.object!a}"
@@ -119,10 +120,6 @@ GRACE = 5.0
 output."""
 
 _LONGEST_COMPLAINT = 300
-_STOP_REASONS = {
-    "processes": "it started too many processes (setting sandbox.processes)",
-    "disk": "the workspace's disk has too little space left (setting sandbox.keep_free_bytes)",
-}
 
 
 class ProgramTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,6 +133,7 @@ class ProgramTask(msgspec.Struct, frozen=True, kw_only=True):
     stdin: bytes = b""
     environment: Mapping[str, str] = {}
     network: bool = False
+    profile: ProfileName = "tool"
     memory_bytes: int | None = None
     seconds: float | None = None
     exit_codes: tuple[int, ...] = (0,)
@@ -161,14 +159,14 @@ async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     except (Conflict, CommandFailed) as error:
         result = describe_end(task.argv, done.ended)
         raise type(error)(error.message, hint=error.hint or _KEPT_OUTPUT, result=result) from error
-    return _judge(ctx, task, profile, program, done.ended, done.changes)
+    return _judge(task, profile, program, done.ended, done.changes)
 
 
 async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
     """Run a program that only reads, or that writes directly to the workspace."""
     sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
     if not task.writes:
-        return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
+        return _judge(task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
     guarded = await asyncio.to_thread(find_guarded, workspace)
     withheld: list[str] = []
     try:
@@ -176,7 +174,7 @@ async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile
         ended = await sandbox.run(profile, protected, ctx.execution.write)
     finally:
         withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded))
-    return _judge(ctx, task, profile, program, ended, withheld=withheld)
+    return _judge(task, profile, program, ended, withheld=withheld)
 
 
 async def describe_task(ctx: Context, task: ProgramTask) -> dict[str, Any]:
@@ -216,13 +214,19 @@ async def _is_transactional(ctx: Context, task: ProgramTask) -> bool:
     return task.writes and not task.live and await ctx.services.sandbox.supports_copies()
 
 
+def find_limits(settings: SandboxSettings, profile: ProfileName) -> SandboxSettings | BuildSettings:
+    """The settings with the limits of programs with this profile."""
+    return settings.build if profile == "build" else settings
+
+
 def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
-    settings = ctx.services.settings.sandbox
+    settings = find_limits(ctx.services.settings.sandbox, task.profile)
     profile = SandboxProfile(
         workspace=ctx.call.workspace,
         files="write" if task.writes else "read",
         network=task.network,
         limits=_limits(settings, task.memory_bytes),
+        name=task.profile,
     )
     program = Program(
         argv=task.argv,
@@ -236,7 +240,6 @@ def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
 
 
 def _judge(
-    ctx: Context,
     task: ProgramTask,
     profile: SandboxProfile,
     program: Program,
@@ -256,14 +259,14 @@ def _judge(
         if withheld:
             result["withheld"] = workspace_changes.describe_withheld(withheld)
     if ended.stopped == "time":
-        where = "timeoutSeconds of its catalogue entry" if task.seconds else "setting sandbox.wall_seconds"
+        where = "timeoutSeconds of its catalogue entry" if task.seconds else name_setting(profile, "wall_seconds")
         most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit ({where})."
         raise TimedOut(f"{most}{kept}", result=result)
     if ended.stopped:
-        raise CommandFailed(f"{task.argv[0]} was stopped: {_STOP_REASONS[ended.stopped]}.{kept}", result=result)
+        why = explain_stop(ended.stopped, profile, own_memory=task.memory_bytes is not None)
+        raise CommandFailed(f"{task.argv[0]} was stopped: {why}.{kept}", result=result)
     if ended.exit_code not in task.exit_codes:
-        scratch, own = ctx.services.settings.sandbox.scratch_bytes, task.memory_bytes is not None
-        limit = explain_limit(ended, profile.limits, scratch, own_memory=own)
+        limit = explain_limit(ended, profile, own_memory=task.memory_bytes is not None)
         raise CommandFailed(_describe_failure(task.argv[0], ended, limit), result=result)
     return result
 
@@ -282,13 +285,14 @@ def describe_end(argv: tuple[str, ...], ended: SandboxResult) -> ProgramResult:
     }
 
 
-def _limits(settings: Settings, memory_bytes: int | None) -> ProgramLimits:
+def _limits(settings: SandboxSettings | BuildSettings, memory_bytes: int | None) -> ProgramLimits:
     return ProgramLimits(
         cpu_seconds=settings.cpu_seconds,
         memory_bytes=memory_bytes or settings.memory_bytes,
         processes=settings.processes,
         file_bytes=settings.file_bytes,
         descriptors=settings.descriptors,
+        scratch_bytes=settings.scratch_bytes,
     )
 
 

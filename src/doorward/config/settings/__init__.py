@@ -24,6 +24,7 @@ from doorward.config.settings.agents import (
     SessionSettings,
 )
 from doorward.config.settings.faults import find_first_fault
+from doorward.config.settings.sandbox import BuildSettings
 from doorward.core.errors import Unusable
 
 __all__ = [
@@ -180,6 +181,8 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum programs of one workspace that run at the same time; further ones wait."""
     idle_seconds: Seconds = 60.0
     """How long an idle sandbox helper process is kept."""
+    build: BuildSettings = BuildSettings()
+    """The limits of programs with the profile `build`: a table `[sandbox.build]`."""
 
 
 class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
