@@ -10,6 +10,7 @@ import msgspec
 
 from doorward.config.settings import SandboxSettings as Settings
 from doorward.sandbox import bubblewrap, view
+from doorward.sandbox.network_namespace import NetworkNamespace
 from doorward.sandbox.program import SandboxProfile
 from doorward.sandbox.seccomp import filter_files
 from doorward.sandbox.zygote import Zygote
@@ -43,14 +44,19 @@ class Confinement(msgspec.Struct, frozen=True):
         """Path of the workspace as programs see it."""
         return view.WORKSPACE if self.namespaces else profile.workspace
 
-    async def start_zygote(self, profile: SandboxProfile, settings: Settings, scratch: Path) -> Zygote:
+    async def start_zygote(
+        self, profile: SandboxProfile, settings: Settings, scratch: Path, network: NetworkNamespace | None = None
+    ) -> Zygote:
         """Start a zygote for this profile and for profiles that differ from it only in `files`.
 
-        `scratch` holds temporary files of programs that have no /tmp of their own.
+        `scratch` holds temporary files of programs that have no /tmp of their own; `network` is that of a room.
         """
         if self.namespaces:
             around = bubblewrap.build_zygote_command(self.bwrap, profile, settings.readable)
-            return await Zygote.start(around, view.HELPER_CODE, self._setup(profile, settings, "/tmp"))
+            if network is not None:
+                around = network.enter(around)
+            setup = self._setup(profile, settings, "/tmp")
+            return await Zygote.start(around, view.HELPER_CODE, setup, network.descriptors if network else {})
         return await Zygote.start(
             [], str(Path(view.helper_code_folder()).parent), self._setup(profile, settings, str(scratch))
         )
@@ -62,6 +68,7 @@ class Confinement(msgspec.Struct, frozen=True):
         return {
             "namespaces": self.namespaces,
             "network": profile.network,
+            "room": profile.room is not None,
             "workspace": workspace,
             "layers": view.LAYERS,
             "scratch": settings.scratch_bytes,

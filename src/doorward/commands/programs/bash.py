@@ -56,7 +56,11 @@ async def foresee(ctx: Context, command: Script, folder: StartFolder = ".", live
 
 def make_task(command: str, folder: str, live: bool) -> runner.ProgramTask:
     return runner.ProgramTask(
-        argv=("bash", "--noprofile", "--norc", "-c", command), folder=normalize_folder(folder), writes=True, live=live
+        argv=("bash", "--noprofile", "--norc", "-c", command),
+        folder=normalize_folder(folder),
+        writes=True,
+        live=live,
+        shares_loopback=True,
     )
 
 

@@ -19,6 +19,7 @@ from doorward.commands.file.changes import run_uninterrupted
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
 from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
 from doorward.commands.programs.limit_faults import explain_limit
+from doorward.commands.programs.room_network import ProgramNetwork, find_network
 from doorward.config.settings import SandboxSettings as Settings
 from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError, TimedOut
@@ -136,6 +137,8 @@ class ProgramTask(msgspec.Struct, frozen=True, kw_only=True):
     stdin: bytes = b""
     environment: Mapping[str, str] = {}
     network: bool = False
+    shares_loopback: bool = False
+    """Whether it shares the room's loopback whatever the recipe says."""
     memory_bytes: int | None = None
     seconds: float | None = None
     exit_codes: tuple[int, ...] = (0,)
@@ -147,7 +150,14 @@ def with_environment(task: ProgramTask, environment: Mapping[str, str]) -> Progr
 
 async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     """Run a program to its end and stream its output. A failure is raised as an error that carries the result."""
-    profile, program = _prepare(ctx, task)
+    network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
+    result = await _run(ctx, task, *_prepare(ctx, task, network))
+    if network.note:
+        result["network"] = network.note
+    return result
+
+
+async def _run(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
     done = get_approved_trial(ctx)
     if done is not None:
         ctx.execution.write("stdout", done.ended.stdout)
@@ -191,7 +201,8 @@ async def describe_task(ctx: Context, task: ProgramTask) -> dict[str, Any]:
 
 async def _explain_no_trial(ctx: Context, task: ProgramTask) -> str:
     """Why a program cannot run on a copy, as a sentence; empty if it can."""
-    if task.network:
+    network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
+    if task.network or network.reaches_out:
         return "Not run on a copy, because it would use the network."
     if not task.writes:
         return "It changes nothing."
@@ -206,7 +217,8 @@ async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
     """Preview the changes of a program on a copy of the workspace; None if that is not possible."""
     if await _explain_no_trial(ctx, task):
         return None
-    profile, program = _prepare(ctx, task)
+    # Nothing is approved yet, so it must not reach the room's other programs.
+    profile, program = _prepare(ctx, task, ProgramNetwork())
     done = await run_trial(ctx, profile, program, None)
     return await asyncio.to_thread(describe_trial, done)
 
@@ -216,13 +228,14 @@ async def _is_transactional(ctx: Context, task: ProgramTask) -> bool:
     return task.writes and not task.live and await ctx.services.sandbox.supports_copies()
 
 
-def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
+def _prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
     settings = ctx.services.settings.sandbox
     profile = SandboxProfile(
         workspace=ctx.call.workspace,
         files="write" if task.writes else "read",
-        network=task.network,
+        network=network.machine,
         limits=_limits(settings, task.memory_bytes),
+        room=network.room,
     )
     program = Program(
         argv=task.argv,
@@ -246,6 +259,8 @@ def _judge(
 ) -> ProgramResult:
     """The result, or the failure that carries it."""
     result = describe_end(task.argv, ended)
+    if profile.room and (refused := ctx.services.sandbox.list_refused_hosts(profile.room, ended.began)):
+        result["refusedHosts"] = refused
     kept = ""
     if changes is not None and ended.stopped:
         kept = " The workspace is unchanged."
