@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
@@ -42,6 +43,7 @@ from doorward.gate.gate import Gate
 from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
+from doorward.gate.sandbox_terms import find_sandbox_terms, list_hosts
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
 from doorward.gate.workspaces import Workspaces
@@ -54,6 +56,7 @@ from doorward.rooms.messages import Messages
 from doorward.rooms.people import LOCAL, OWNER, People, User
 from doorward.rooms.personas.book import PersonaBook
 from doorward.rooms.rooms import Member, Room, Rooms
+from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.sandbox import Sandbox
 from doorward.shell.builtins import BUILTINS
 from doorward.shell.sessions import ShellSessions
@@ -72,7 +75,7 @@ from doorward.upstream.pins import ToolPins
 from doorward.upstream.questions import Questions
 from doorward.upstream.server import ServerClient
 from doorward.upstream.server_file import ServerFile
-from doorward.upstream.stdio import make_connector
+from doorward.upstream.stdio import find_ca_files, make_connector
 from doorward.upstream.upstreams import Upstreams
 
 log = logging.getLogger(__name__)
@@ -175,10 +178,14 @@ async def _assemble(
     people.set_reserved_check(lambda tenant, id: personas.get(tenant, id) is not None)
 
     tools = ToolCommands(registry)
-    sandbox = Sandbox(home.path, configured)
+    outbound = OutboundPolicy(configured.upstream.private_addresses)
+    egress = EgressRules(
+        lambda room: list_hosts(find_sandbox_terms(rooms, recipes, *room)), outbound.resolve, find_ca_files(os.environ)
+    )
+    sandbox = Sandbox(home.path, configured, egress)
     remote = HttpConnector(
         home=home.path,
-        outbound=OutboundPolicy(configured.upstream.private_addresses),
+        outbound=outbound,
         clock=clock,
         document=configured.upstream.client_metadata_url,
         callback_port=configured.upstream.callback_port,

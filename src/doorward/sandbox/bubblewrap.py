@@ -9,8 +9,8 @@ from doorward.sandbox import view
 from doorward.sandbox.grants import Grant
 from doorward.sandbox.program import SandboxProfile
 
-PASSWD_FD, GROUP_FD = 4, 5
-"""Descriptors from which bubblewrap reads the content of /etc/passwd and /etc/group."""
+PASSWD_FD, GROUP_FD, HOSTS_FD = 4, 5, 6
+"""Descriptors from which bubblewrap reads the content of /etc/passwd, /etc/group and /etc/hosts."""
 
 INSTALL_HINT = "Install bubblewrap with your package manager, for example `apt install bubblewrap`."
 
@@ -24,8 +24,11 @@ def build_zygote_command(
 ) -> list[str]:
     """Build the command line for a zygote, up to the program to run. `aliases` are further paths of the workspace."""
     # The zygote needs capabilities in its own user namespace to create workers; workers drop them.
-    words = [*_namespace_options(bwrap, network=profile.network), "--cap-add", "ALL", "--as-pid-1"]
+    inherits_network = profile.network or profile.room is not None
+    words = [*_namespace_options(bwrap, network=inherits_network), "--cap-add", "ALL", "--as-pid-1"]
     words += _system_mounts(network=profile.network)
+    if profile.room is not None:
+        words += ("--ro-bind-data", str(HOSTS_FD), "/etc/hosts")
     for folder in readable:
         words += ("--ro-bind-try", folder, folder)
     words += ("--dev", "/dev", "--remount-ro", "/dev")
@@ -39,6 +42,13 @@ def build_zygote_command(
             words += ("--symlink", view.WORKSPACE, path)
     words += ("--remount-ro", "/", "--chdir", view.WORKSPACE)
     return words
+
+
+def build_network_command(bwrap: str) -> list[str]:
+    """Build the command line that creates the network namespace of a room, up to the program to run."""
+    words = [*_namespace_options(bwrap, network=False), *_system_mounts(network=False)]
+    words += ("--bind", "/proc", "/proc", "--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
+    return [*words, "--remount-ro", "/", "--chdir", "/"]
 
 
 def build_program_command(

@@ -11,6 +11,7 @@ import msgspec
 
 from doorward.config.settings import SandboxSettings as Settings
 from doorward.sandbox import bubblewrap, view
+from doorward.sandbox.network_namespace import NetworkNamespace
 from doorward.sandbox.program import SandboxProfile
 from doorward.sandbox.seccomp import filter_files
 from doorward.sandbox.toolchains import Toolchains
@@ -46,12 +47,17 @@ class Confinement(msgspec.Struct, frozen=True):
         return view.WORKSPACE if self.namespaces else profile.workspace
 
     async def start_zygote(
-        self, profile: SandboxProfile, settings: Settings, scratch: Path, toolchains: Toolchains | None = None
+        self,
+        profile: SandboxProfile,
+        settings: Settings,
+        scratch: Path,
+        toolchains: Toolchains | None = None,
+        network: NetworkNamespace | None = None,
     ) -> Zygote:
         """Start a zygote for this profile and for profiles that differ from it only in `files`.
 
         `scratch` holds temporary files of programs that have no /tmp of their own. `toolchains` are given for build
-        programs, which also find the workspace under its own path.
+        programs, which also find the workspace under its own path. `network` is that of a room.
         """
         readable = [*settings.readable, *(toolchains.folders if toolchains else ())]
         aliases = view.list_workspace_aliases(profile.workspace, readable) if toolchains and self.namespaces else []
@@ -61,7 +67,10 @@ class Confinement(msgspec.Struct, frozen=True):
         if not self.namespaces:
             return await Zygote.start([], str(Path(view.helper_code_folder()).parent), setup)
         around = bubblewrap.build_zygote_command(self.bwrap, profile, readable, aliases)
-        return await Zygote.start(around, view.HELPER_CODE, {**setup, "aliases": aliases})
+        if network is not None:
+            around = network.enter(around)
+        setup["aliases"] = aliases
+        return await Zygote.start(around, view.HELPER_CODE, setup, network.descriptors if network else {})
 
     def _setup(self, profile: SandboxProfile, readable: Sequence[str], scratch: str) -> dict[str, Any]:
         limits, build = profile.limits, profile.name == "build"
@@ -70,6 +79,7 @@ class Confinement(msgspec.Struct, frozen=True):
         return {
             "namespaces": self.namespaces,
             "network": profile.network,
+            "room": profile.room is not None,
             "workspace": workspace,
             "layers": view.LAYERS,
             "scratch": limits.scratch_bytes,

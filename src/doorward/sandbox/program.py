@@ -10,6 +10,9 @@ import msgspec
 FileAccess = Literal["read", "write", "copy"]
 """Access to the workspace: read-only, read-write, or copy-on-write (writes do not reach the workspace)."""
 
+RoomKey = tuple[str, str]
+"""A tenant and the id of a room of it."""
+
 
 ProfileName = Literal["tool", "build"]
 """`tool` is for small programs. `build` is for compilers, package managers and test runs: memory is counted as what all
@@ -32,8 +35,11 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     workspace: str
     files: FileAccess = "read"
     network: bool = False
+    """Whether it uses the machine's network."""
     limits: ProgramLimits = ProgramLimits()
     name: ProfileName = "tool"
+    room: RoomKey | None = None
+    """The room whose network namespace it shares. Without one, and without `network`, it has a namespace of its own."""
 
 
 OutputStream = Literal["stdout", "stderr"]

@@ -33,6 +33,7 @@ def make_passwd(home: str) -> bytes:
 
 PASSWD = make_passwd("/tmp")
 GROUP = f"root:x:0:\nagent:x:{USER}:\n".encode()
+HOSTS = b"127.0.0.1 localhost\n::1 localhost\n"
 
 _TOP = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _ETC = (

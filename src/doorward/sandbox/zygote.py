@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from doorward.sandbox.helper_process import HelperProcess, spawn_helper
@@ -30,11 +30,18 @@ class Zygote:
         """Whether it runs in namespaces, which end with it."""
         self._control = spawned.control
         self.landlock = False
+        self.on_close: Callable[[], None] = lambda: None
+        """Called when everything of it is gone."""
 
     @classmethod
-    async def start(cls, around: Sequence[str], home: str, setup: dict[str, Any]) -> Zygote:
-        """Start a zygote. `around` is the command line of the sandbox, `home` the folder of its code inside it."""
-        self = cls(spawn_helper(around, _START, home), takes_all_along=bool(around))
+    async def start(
+        cls, around: Sequence[str], home: str, setup: dict[str, Any], descriptors: Mapping[int, int] | None = None
+    ) -> Zygote:
+        """Start a zygote. `around` is the command line of the sandbox, `home` the folder of its code inside it.
+
+        `descriptors` are passed to that command line, by their numbers there.
+        """
+        self = cls(spawn_helper(around, _START, home, descriptors=descriptors), takes_all_along=bool(around))
         try:
             await self._handshake(setup)
         except BaseException:
@@ -83,6 +90,7 @@ class Zygote:
                     timer.cancel()  # once it is reaped, another process may get its number
         finally:
             self._spawned.close()
+            self.on_close()
 
     def _kill(self) -> tuple[int, int]:
         first, handle = self._spawned.find_inner_process()

@@ -61,6 +61,7 @@ def make_task(ctx: Context, command: str, folder: str, live: bool) -> runner.Pro
         writes=True,
         live=live,
         profile=ctx.sandbox_terms.profile,
+        shares_loopback=True,
     )
 
 

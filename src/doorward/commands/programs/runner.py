@@ -19,6 +19,7 @@ from doorward.commands.file.changes import run_uninterrupted
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
 from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
 from doorward.commands.programs.limit_faults import explain_limit, explain_stop, name_setting
+from doorward.commands.programs.room_network import ProgramNetwork, find_network
 from doorward.config.settings import SandboxSettings
 from doorward.config.settings.sandbox import BuildSettings
 from doorward.core.effect_preview import EffectPreview
@@ -134,6 +135,8 @@ class ProgramTask(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = {}
     network: bool = False
     profile: ProfileName = "tool"
+    shares_loopback: bool = False
+    """Whether it shares the room's loopback whatever the recipe says."""
     memory_bytes: int | None = None
     seconds: float | None = None
     exit_codes: tuple[int, ...] = (0,)
@@ -145,7 +148,14 @@ def with_environment(task: ProgramTask, environment: Mapping[str, str]) -> Progr
 
 async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     """Run a program to its end and stream its output. A failure is raised as an error that carries the result."""
-    profile, program = _prepare(ctx, task)
+    network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
+    result = await _run(ctx, task, *_prepare(ctx, task, network))
+    if network.note:
+        result["network"] = network.note
+    return result
+
+
+async def _run(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
     done = get_approved_trial(ctx)
     if done is not None:
         ctx.execution.write("stdout", done.ended.stdout)
@@ -159,14 +169,14 @@ async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     except (Conflict, CommandFailed) as error:
         result = describe_end(task.argv, done.ended)
         raise type(error)(error.message, hint=error.hint or _KEPT_OUTPUT, result=result) from error
-    return _judge(task, profile, program, done.ended, done.changes)
+    return _judge(ctx, task, profile, program, done.ended, done.changes)
 
 
 async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
     """Run a program that only reads, or that writes directly to the workspace."""
     sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
     if not task.writes:
-        return _judge(task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
+        return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
     guarded = await asyncio.to_thread(find_guarded, workspace)
     withheld: list[str] = []
     try:
@@ -174,7 +184,7 @@ async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile
         ended = await sandbox.run(profile, protected, ctx.execution.write)
     finally:
         withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded))
-    return _judge(task, profile, program, ended, withheld=withheld)
+    return _judge(ctx, task, profile, program, ended, withheld=withheld)
 
 
 async def describe_task(ctx: Context, task: ProgramTask) -> dict[str, Any]:
@@ -189,7 +199,8 @@ async def describe_task(ctx: Context, task: ProgramTask) -> dict[str, Any]:
 
 async def _explain_no_trial(ctx: Context, task: ProgramTask) -> str:
     """Why a program cannot run on a copy, as a sentence; empty if it can."""
-    if task.network:
+    network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
+    if task.network or network.reaches_out:
         return "Not run on a copy, because it would use the network."
     if not task.writes:
         return "It changes nothing."
@@ -204,7 +215,8 @@ async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
     """Preview the changes of a program on a copy of the workspace; None if that is not possible."""
     if await _explain_no_trial(ctx, task):
         return None
-    profile, program = _prepare(ctx, task)
+    # Nothing is approved yet, so it must not reach the room's other programs.
+    profile, program = _prepare(ctx, task, ProgramNetwork())
     done = await run_trial(ctx, profile, program, None)
     return await asyncio.to_thread(describe_trial, done)
 
@@ -219,14 +231,15 @@ def find_limits(settings: SandboxSettings, profile: ProfileName) -> SandboxSetti
     return settings.build if profile == "build" else settings
 
 
-def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
+def _prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
     settings = find_limits(ctx.services.settings.sandbox, task.profile)
     profile = SandboxProfile(
         workspace=ctx.call.workspace,
         files="write" if task.writes else "read",
-        network=task.network,
+        network=network.machine,
         limits=_limits(settings, task.memory_bytes),
         name=task.profile,
+        room=network.room,
     )
     program = Program(
         argv=task.argv,
@@ -240,6 +253,7 @@ def _prepare(ctx: Context, task: ProgramTask) -> tuple[SandboxProfile, Program]:
 
 
 def _judge(
+    ctx: Context,
     task: ProgramTask,
     profile: SandboxProfile,
     program: Program,
@@ -249,6 +263,8 @@ def _judge(
 ) -> ProgramResult:
     """The result, or the failure that carries it."""
     result = describe_end(task.argv, ended)
+    if profile.room and (refused := ctx.services.sandbox.list_refused_hosts(profile.room, ended.began)):
+        result["refusedHosts"] = refused
     kept = ""
     if changes is not None and ended.stopped:
         kept = " The workspace is unchanged."

@@ -52,7 +52,7 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         if setup["namespaces"]:
-            _create_namespaces(network=not setup["network"])
+            _create_namespaces(network=not (setup["network"] or setup["room"]))
         gc.freeze()
         gc.disable()
         worker.run_worker(sock, setup)
