@@ -19,6 +19,7 @@ from doorward.core.events import Bus
 from doorward.core.model import Call, Caller, Outcome, Ruling, UnavailableCommand
 from doorward.core.registry import Registry
 from doorward.gate.approvals import Approvals
+from doorward.gate.drafts import Drafts
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.recipes.book import RecipeBook
@@ -69,6 +70,7 @@ class Services(msgspec.Struct, kw_only=True):
     recent: EventBuffer
     rooms: Rooms
     workspaces: Workspaces
+    drafts: Drafts
     messages: Messages
     files: Attachments
     """Attachments of messages."""
@@ -142,7 +144,7 @@ class Context(msgspec.Struct, frozen=True):
     @property
     def workspace(self) -> Path:
         """The folder that holds the files of this call."""
-        return Path(self.call.workspace)
+        return Path(self.services.drafts.get(self.call.draft).root if self.call.draft else self.call.workspace)
 
     @property
     def sandbox_terms(self) -> SandboxTerms:

@@ -35,6 +35,8 @@ def build_zygote_command(
     # Only the zygote sees these: each worker mounts its own /proc and /tmp over them before it runs a program.
     words += ("--bind", "/proc", "/proc", "--dir", "/tmp", "--dir", view.LAYERS)
     words += ("--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
+    if profile.draft:
+        words += ("--bind", profile.draft, view.LAYERS)
     # Read-only and copy-on-write workers remount the workspace for themselves.
     words += ("--bind", profile.workspace, view.WORKSPACE)
     for path in aliases:

@@ -82,6 +82,7 @@ class Confinement(msgspec.Struct, frozen=True):
             "room": profile.room is not None,
             "workspace": workspace,
             "layers": view.LAYERS,
+            "draft": bool(profile.draft),
             "scratch": limits.scratch_bytes,
             "environment": view.make_environment(scratch),
             "read": ["/"] if self.namespaces else [*_readable_paths(profile, readable), workspace],

@@ -38,6 +38,8 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     """Whether it uses the machine's network."""
     limits: ProgramLimits = ProgramLimits()
     name: ProfileName = "tool"
+    draft: str = ""
+    """Folder of the draft that it works on, with the layers of its overlay; empty for the workspace itself."""
     room: RoomKey | None = None
     """The room whose network namespace it shares. Without one, and without `network`, it has a namespace of its own."""
 

@@ -18,6 +18,7 @@ from doorward.core.errors import CommandFailed, SandboxUnavailable, Unusable
 from doorward.sandbox import view
 from doorward.sandbox.confinement import Confinement, ConfinementLevel
 from doorward.sandbox.confinement_probe import PROBE, find_confinement
+from doorward.sandbox.draft_roots import DraftRoots
 from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
@@ -45,6 +46,7 @@ class Sandbox:
         self._settings = settings.sandbox
         check_readable_folders(settings.sandbox.readable, home)
         self._pools = WorkerPools(settings.sandbox, self._start_zygote)
+        self._draft_roots = DraftRoots()
         self._checked: set[SandboxProfile] = set()
         """Profiles already checked and allowed."""
         self._probe_lock = asyncio.Lock()
@@ -87,6 +89,27 @@ class Sandbox:
         finally:
             os.close(layer)
 
+    async def open_draft(self, profile: SandboxProfile) -> str:
+        """Mount the draft of this profile, if it is not mounted, and return the path of its top folder.
+
+        The path is valid in this process only, and until the draft is closed. After that it leads nowhere.
+        """
+        found = await self._check_profile(profile)
+        if not found.copies:
+            raise SandboxUnavailable(
+                f"Drafts need copy-on-write views, which are not available: the sandbox is {found.level}.",
+                hint="Use a recipe without drafts: strategy.changes = direct.",
+            )
+        try:
+            await self._pools.get_pool(profile).start()
+        except WorkerGone as error:
+            raise SandboxUnavailable(f"The draft cannot be opened: {error}.") from error
+        return self._draft_roots.path(profile.draft)
+
+    async def close_draft(self, draft: str) -> None:
+        """End every program in a draft and unmount it."""
+        await self._pools.close_draft(draft)
+
     async def keep(
         self, surroundings: LongRunningProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
     ) -> LongRunningProgram:
@@ -117,6 +140,7 @@ class Sandbox:
         await self._program_host.close()
         await self._pools.close()
         self._networks.close()
+        self._draft_roots.close()
         if self._scratch is not None:
             await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
             self._scratch = None
@@ -137,7 +161,9 @@ class Sandbox:
     async def _attempt(
         self, found: Confinement, profile: SandboxProfile, program: Program, on_output: OnOutput | None
     ) -> tuple[SandboxResult, int]:
-        disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
+        disk = (
+            (profile.draft or profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
+        )
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         pool = self._pools.get_pool(profile)
         worker = await pool.take(profile.files, program.read_only if found.namespaces else ())
@@ -201,6 +227,19 @@ class Sandbox:
             check_readable_folders(self._settings.readable, self._home)  # a symlink may lead elsewhere by now
         except Unusable as error:
             raise SandboxUnavailable(error.message, hint=error.hint) from error
+        zygote = await self._start_confined(found, profile)
+        if profile.draft:
+            self._draft_roots.put(profile.draft, zygote.root)
+            before = zygote.on_close
+
+            def forget() -> None:
+                self._draft_roots.clear(profile.draft)
+                before()
+
+            zygote.on_close = forget
+        return zygote
+
+    async def _start_confined(self, found: Confinement, profile: SandboxProfile) -> Zygote:
         toolchains = self.find_toolchains(profile) if profile.name == "build" else None
         scratch = Path() if found.namespaces else self._scratch_folder()
         if not found.namespaces or profile.room is None:

@@ -32,7 +32,15 @@ from doorward.sandbox.overlay_changes import (
     TooManyChanges,
     UnreadableChanges,
 )
-from doorward.sandbox.program import OnOutput, ProfileName, Program, ProgramLimits, SandboxProfile, SandboxResult
+from doorward.sandbox.program import (
+    FileAccess,
+    OnOutput,
+    ProfileName,
+    Program,
+    ProgramLimits,
+    SandboxProfile,
+    SandboxResult,
+)
 
 _LARGEST_EFFECT = 16_000_000
 _LIVE = "bash --live=true writes directly to the workspace, without this limit and without undo."
@@ -175,7 +183,7 @@ async def _run(ctx: Context, task: ProgramTask, profile: SandboxProfile, program
 async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
     """Run a program that only reads, or that writes directly to the workspace."""
     sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
-    if not task.writes:
+    if ctx.call.draft or not task.writes:
         return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
     guarded = await asyncio.to_thread(find_guarded, workspace)
     withheld: list[str] = []
@@ -204,6 +212,8 @@ async def _explain_no_trial(ctx: Context, task: ProgramTask) -> str:
         return "Not run on a copy, because it would use the network."
     if not task.writes:
         return "It changes nothing."
+    if ctx.call.draft:
+        return "Not run on a copy, because it runs in a draft, where it changes nothing of the workspace."
     if task.live:
         return "Not run on a copy, because it writes directly to the workspace (live)."
     if not await ctx.services.sandbox.supports_copies():
@@ -223,7 +233,7 @@ async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
 
 async def _is_transactional(ctx: Context, task: ProgramTask) -> bool:
     """Whether its changes are applied all at once at its end."""
-    return task.writes and not task.live and await ctx.services.sandbox.supports_copies()
+    return task.writes and not task.live and not ctx.call.draft and await ctx.services.sandbox.supports_copies()
 
 
 def find_limits(settings: SandboxSettings, profile: ProfileName) -> SandboxSettings | BuildSettings:
@@ -232,15 +242,19 @@ def find_limits(settings: SandboxSettings, profile: ProfileName) -> SandboxSetti
 
 
 def _prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
-    settings = find_limits(ctx.services.settings.sandbox, task.profile)
+    settings = find_limits(ctx.services.settings.sandbox, "build" if ctx.call.draft else task.profile)
+    files: FileAccess = "write" if task.writes else "read"
     profile = SandboxProfile(
         workspace=ctx.call.workspace,
-        files="write" if task.writes else "read",
+        files=files,
         network=network.machine,
         limits=_limits(settings, task.memory_bytes),
         name=task.profile,
         room=network.room,
     )
+    if ctx.call.draft:
+        draft = ctx.services.drafts.get(ctx.call.draft)
+        profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files)
     program = Program(
         argv=task.argv,
         folder=task.folder,
@@ -271,7 +285,7 @@ def _judge(
     elif changes is not None:
         result["changes"] = cast("ChangeSummary", workspace_changes.describe_changes(changes))
     elif task.writes:
-        result["undo"] = "no: it wrote directly to the workspace"
+        result["undo"] = f"no: it wrote directly to the {'draft' if profile.draft else 'workspace'}"
         if withheld:
             result["withheld"] = workspace_changes.describe_withheld(withheld)
     if ended.stopped == "time":

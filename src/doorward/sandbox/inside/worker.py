@@ -90,6 +90,18 @@ def _mount_overlay(setup: dict[str, Any]) -> int:
     return layer
 
 
+def mount_draft(setup: dict[str, Any]) -> int:
+    """Mount a draft over the workspace, for this process and all workers, and return a descriptor of its top folder."""
+    flags = system.MS_NO_SUID | system.MS_NO_DEVICES
+    layers, workspace = setup["layers"], setup["workspace"]
+    options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/work,userxattr"
+    os.chdir("/")
+    system.mount("overlay", workspace, "overlay", flags, options)
+    # Programs may change the layer only through the overlay.
+    system.mount("tmpfs", layers, "tmpfs", flags | system.MS_READ_ONLY, "size=4096")
+    return os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
 def _link_workspace(setup: dict[str, Any]) -> None:
     """Make the workspace's own path lead to it, where that path is in scratch space."""
     for path in setup.get("aliases", ()):
