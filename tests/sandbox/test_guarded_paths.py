@@ -75,5 +75,7 @@ def test_a_symlink_in_place_of_a_listed_folder_or_file_counts() -> None:
 
 
 def test_only_gits_own_settings_and_hooks_are_read_only_for_programs() -> None:
-    assert is_guarded(".git/modules/a/config") and is_guarded(".git/objects/.git/config")
-    assert not is_guarded(".gitattributes") and not is_guarded(".envrc")
+    assert is_guarded(".git/modules/a/config")
+    assert is_guarded(".git/objects/.git/config")
+    assert not is_guarded(".gitattributes")
+    assert not is_guarded(".envrc")
