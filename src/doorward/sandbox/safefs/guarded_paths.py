@@ -190,7 +190,8 @@ def find_guarded_path(path: str, *, symlink: bool = False) -> GuardedPath | None
         return None
     installed = not _INSTALLED.isdisjoint(names)
     for n, name in enumerate(names):
-        for row, pattern in _BY_FIRST_NAME.get(name) or _BY_ENDING.get(f".{name.rpartition('.')[2]}", ()):
+        ending = f".{name.rpartition('.')[2]}"
+        for row, pattern in (*_BY_FIRST_NAME.get(name, ()), *_BY_ENDING.get(ending, ())):
             if installed and row.level == "ask":
                 continue
             rest = names[n:]
