@@ -230,9 +230,8 @@ def _matches(pattern: Sequence[str], names: Sequence[str]) -> bool:
     return bool(names) and fnmatch.fnmatchcase(names[0], pattern[0]) and _matches(pattern[1:], names[1:])
 
 
-_Rows = list[tuple[GuardedPath, tuple[str, ...]]]
-_BY_FIRST_NAME: dict[str, _Rows] = {}
-_BY_ENDING: dict[str, _Rows] = {}
+_BY_FIRST_NAME: dict[str, list[tuple[GuardedPath, tuple[str, ...]]]] = {}
+_BY_ENDING: dict[str, list[tuple[GuardedPath, tuple[str, ...]]]] = {}
 """The rows whose pattern is one name that begins with a star, such as `*.code-workspace`."""
 for _row in GUARDED_PATHS:
     _names = tuple(_row.pattern.split("/"))
