@@ -191,7 +191,7 @@ def find_guarded_path(path: str, *, symlink: bool = False) -> GuardedPath | None
     installed = not _INSTALLED.isdisjoint(names)
     for n, name in enumerate(names):
         ending = f".{name.rpartition('.')[2]}"
-        for row, pattern in (*_BY_FIRST_NAME.get(name, ()), *_BY_ENDING.get(ending, ())):
+        for row, pattern in _BY_FIRST_NAME.get(name, []) + _BY_ENDING.get(ending, []):
             if installed and row.level == "ask":
                 continue
             rest = names[n:]
