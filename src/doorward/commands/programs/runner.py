@@ -17,7 +17,12 @@ from doorward.commands import workspace_changes
 from doorward.commands.context import Context
 from doorward.commands.file.changes import run_uninterrupted
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
-from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
+from doorward.commands.programs.git_protection import (
+    find_guarded,
+    is_writable_guarded,
+    restore_guarded,
+    withhold_guarded,
+)
 from doorward.commands.programs.limit_faults import explain_limit, explain_stop, name_setting
 from doorward.commands.programs.room_network import ProgramNetwork, find_network
 from doorward.config.settings import SandboxSettings
@@ -41,6 +46,7 @@ from doorward.sandbox.program import (
     SandboxProfile,
     SandboxResult,
 )
+from doorward.sandbox.safefs import is_guarded
 
 _LARGEST_EFFECT = 16_000_000
 _LIVE = "bash --live=true writes directly to the workspace, without this limit and without undo."
@@ -170,6 +176,8 @@ async def _run(ctx: Context, task: ProgramTask, profile: SandboxProfile, program
         ctx.execution.write("stderr", done.ended.stderr)
     elif await _is_transactional(ctx, task):
         done = await run_trial(ctx, profile, program, ctx.execution.write)
+        if _asks(ctx):
+            done = TrialRun(done.ended, await asyncio.to_thread(withhold_guarded, done.changes, asks=True))
     if done is None:
         return await _run_directly(ctx, task, profile, program)
     try:
@@ -185,14 +193,21 @@ async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile
     sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
     if ctx.call.draft or not task.writes:
         return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
-    guarded = await asyncio.to_thread(find_guarded, workspace)
+    asks = _asks(ctx)
+    guarded = await asyncio.to_thread(find_guarded, workspace, asks=asks)
     withheld: list[str] = []
     try:
-        protected = msgspec.structs.replace(program, read_only=tuple(guarded)[:_MOST_READ_ONLY])
+        fixed = [path for path in sorted(guarded, key=is_guarded, reverse=True) if not is_writable_guarded(path)]
+        protected = msgspec.structs.replace(program, read_only=tuple(fixed[:_MOST_READ_ONLY]))
         ended = await sandbox.run(profile, protected, ctx.execution.write)
     finally:
-        withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded))
+        withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded, asks=asks))
     return _judge(ctx, task, profile, program, ended, withheld=withheld)
+
+
+def _asks(ctx: Context) -> bool:
+    """Whether changes of files that run later need a person's approval: people's own programs make them."""
+    return ctx.caller.kind != "human"
 
 
 async def describe_task(ctx: Context, task: ProgramTask) -> dict[str, Any]:

@@ -198,8 +198,8 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elicitation: bool = True
     """Whether a person at an MCP client may approve waiting calls there."""
     tools: Literal["auto", "all", "search"] = "auto"
-    """`all` lists every tool to MCP clients, `search` a few and a search tool; `auto` decides by their number."""
-    search_above: Count = 200
+    """`all` lists every tool, with the schema of its results; `search` a few and a search; `auto` by their number."""
+    search_above: Count = 30
     """With `tools` at auto, clients get a few tools and the search when there are more tools than this."""
     page: Count = 1_000
     """Tools, resources or prompts on one page of an MCP list."""

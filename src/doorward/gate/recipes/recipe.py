@@ -59,6 +59,7 @@ class AiCommands(_RecipePart, frozen=True):
     visual: Visual = Visual()
     timeout_seconds: float | None = None
     parameter_rules: dict[str, dict[str, dict[str, Any]]] = {}
+    tool_list: tuple[str, ...] = ()
 
 
 class SandboxTerms(_RecipePart, frozen=True):
