@@ -206,6 +206,8 @@ _MAX_NAMESPACES = 40
 def build_instructions(tools: ToolsList, offer: RoomOffer, ask: McpRequest) -> str:
     """The instructions for one client. They are short, because they stay in the model's context."""
     lines = [f"Doorward runs commands on this machine for {offer.caller.id}, in the room {offer.room_name!r}."]
+    if offer.room is not None and offer.room.workspace:
+        lines.append(f"The workspace is the folder {offer.room.workspace}; paths are relative to it.")
     if offer.policy is not None:
         recipe = offer.policy.recipe
         lines.append(f"The room's rules: {recipe.description or recipe.display_name}")

@@ -99,6 +99,7 @@ interface Room {
   title?: string;
   topic?: string;
   recipe: string;
+  workspace?: string;
   direct: boolean;
   archived: boolean;
   unread: number;
