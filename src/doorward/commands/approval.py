@@ -14,7 +14,7 @@ from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
 from doorward.core.errors import NotFound, NotPermitted
 from doorward.core.model import Kind
-from doorward.gate.approvals import Approval, ApprovalState
+from doorward.gate.approval import Approval, ApprovalState
 from doorward.gate.recipes.policy import changes_access_lists, changes_guarded_path, is_irreversible
 
 family = Family("approval", category="approvals")

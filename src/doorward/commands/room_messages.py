@@ -14,7 +14,7 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import Example, Family, NoUndo, Undo
 from doorward.core.errors import BadParams, Conflict, NotPermitted
 from doorward.core.escape_invisible import to_storable
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.rooms.message import Card, ChatVerdict, Message, parse_verdict, resembles_verdict
 from doorward.rooms.messages import LARGEST_MESSAGE
 from doorward.rooms.rooms import Room

@@ -18,6 +18,7 @@ from doorward.gate.recipes.policy import (
     Policy,
     changes_access_lists,
     changes_guarded_path,
+    combine_rulings,
     find_approval_terms,
     is_irreversible,
 )
@@ -112,23 +113,31 @@ class Authorizer:
         policy = self.policy(call.caller, call.room) if call.room else None
         ruling = self._rule(call.caller, call.room, call.command, policy)
         if ruling.allowed and policy is not None:
-            narrowed = policy.check_params(call.command, call.params)
-            ruling = ruling if narrowed.allowed else narrowed
+            ruling = combine_rulings(ruling, policy.check_params(call.command, call.params))
         if not ruling.allowed:
             reason = self.list_rooms_in_reason(call.caller, ruling) if ruling.rule == _NO_SUCH_ROOM else ruling.reason
             raise NotPermitted(reason, rule=ruling.rule, hint=self._why(call))
         return ruling, policy
 
     def terms(
-        self, caller: Caller, policy: Policy | None, command: Command, params: Mapping[str, Any] | None = None
+        self,
+        caller: Caller,
+        policy: Policy | None,
+        command: Command,
+        params: Mapping[str, Any] | None = None,
+        *,
+        answered: bool = False,
     ) -> ApprovalTerms | None:
         """The approval that this caller needs: by the recipe, the command, its parameters, or because it is the keeper.
 
-        Without `params` it is the approval for every call of the command. The keeper needs a person's approval for
-        everything that cannot be undone or can widen access. Outside rooms there are no owners and admins to decide, so
-        the person it acts for decides.
+        Without `params` it is the approval for every call of the command. With `answered`, a person answered for the
+        whole session, which leaves only the built-in rules that no answer lifts. The keeper needs a person's approval
+        for everything that cannot be undone or can widen access. Outside rooms there are no owners and admins to
+        decide, so the person it acts for decides.
         """
-        asked = find_approval_terms(policy, command, caller.kind)
+        asked = None
+        if not answered or command.facts.widens_access:
+            asked = find_approval_terms(policy, command, caller.kind, params)
         if asked is None and params is not None and caller.kind != "human":
             if changes_guarded_path(command, params):
                 asked = ApprovalTerms(rule=_GUARDED)

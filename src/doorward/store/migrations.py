@@ -305,6 +305,15 @@ ALTER TABLE rooms ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
 """
 """The folder that a room works in; empty for the tenant's workspace."""
 
+APPROVAL_ANSWERS = """
+ALTER TABLE approvals ADD COLUMN hold_seconds REAL NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN held_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE decisions ADD COLUMN scope TEXT NOT NULL DEFAULT 'once';
+ALTER TABLE decisions ADD COLUMN rule TEXT NOT NULL DEFAULT '';
+"""
+"""Who holds an approval by looking at it, why it was denied, and how long a decision lasts and for which calls."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -327,6 +336,7 @@ STEPS = (
     DELETED_SEGMENTS,
     APPROVAL_LINES,
     ROOM_WORKSPACES,
+    APPROVAL_ANSWERS,
 )
 
 

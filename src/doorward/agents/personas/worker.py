@@ -18,7 +18,7 @@ from doorward.core.escape_invisible import escape_invisible
 from doorward.core.events import ApprovalDecided
 from doorward.core.ids import new_id
 from doorward.core.names import wire_name
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.rooms.message import Message
 from doorward.rooms.people import LOCAL
 from doorward.rooms.personas.persona import Persona
