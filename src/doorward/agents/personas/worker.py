@@ -296,7 +296,7 @@ class PersonaWorker:
         if approval is not None and approval.state == "denied":
             given = await self._context.services.approvals.decisions(approval)
             who = ", ".join(one["decider"] for one in given if one["verdict"] == "deny") or "a person"
-            why = f"Denied by {escape_invisible(who)}."
+            why = f"Denied by {escape_invisible(who)}{f': {approval.reason}' if approval.reason else '.'}"
         elif approval is not None and approval.state == "used":
             why = STOPPED
         else:

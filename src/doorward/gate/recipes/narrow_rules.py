@@ -58,7 +58,9 @@ class NarrowRule(msgspec.Struct, frozen=True):
 def find_narrow_rules(command: Command, params: Mapping[str, Any]) -> list[NarrowRule]:
     """Return the rules that this call offers, the narrowest first; none if the call is too long for a rule."""
     free = {name: {"type": _json_type(params[name])} for name in command.content_parameters if name in params}
-    exact = {name: free.get(name) or {"const": value} for name, value in params.items()}
+    declared = list(command.schema["properties"])
+    names = sorted(params, key=lambda name: declared.index(name) if name in declared else len(declared))
+    exact = {name: free.get(name) or {"const": params[name]} for name in names}
     offered = [NarrowRule("exact", Allowance(command.name, exact))]
     folder = _find_folder(command, params)
     if folder:

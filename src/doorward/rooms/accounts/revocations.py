@@ -17,7 +17,7 @@ class Revocations:
 
     def listen(self, listener: Listener) -> None:
         """Add a listener. It receives the reason, as in "cancelled by REASON", and which calls are affected."""
-        self._listener = listener
+        self._listeners.append(listener)
 
     def announce(self, reason: str, matches: Matches) -> None:
         """Announce that access has ended. Access that merely expires lets running calls finish."""
