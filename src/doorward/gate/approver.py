@@ -18,6 +18,7 @@ from doorward.gate.approvals import Approvals
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.executor import Executor
 from doorward.gate.recipes.policy import OBSERVED_REFUSAL, Policy
+from doorward.gate.recipes.replay import SESSION_RULE
 from doorward.gate.slots import NestedPlace, Place
 from doorward.store.sqlite import Statement
 
@@ -71,7 +72,7 @@ class Approver:
         if grant is None:
             return Requirement(terms)
         built_in = self._authorizer.terms(call.caller, policy, call.command, call.params, answered=True)
-        return Requirement(built_in, f"approval {grant.approval}: {grant.decider} approved it for this session")
+        return Requirement(built_in, f"{SESSION_RULE}{grant.approval}: {grant.decider} approved it for this session")
 
     async def find(self, caller: Caller, request: Request) -> Approval:
         """Find the approval that a request's ticket names. Only the caller who asked for it may use it."""

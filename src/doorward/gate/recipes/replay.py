@@ -22,6 +22,8 @@ from doorward.core.errors import NotPermitted
 from doorward.core.model import Kind
 from doorward.gate.recipes.policy import Policy, PolicyDecision, decide_verdict, find_approval_terms
 
+SESSION_RULE = "approval "
+"""How the rule of a call begins that a person had approved for the session."""
 MAX_GROUPS = 500
 _MAX_CALLERS = 20
 _TIERS = frozenset(Tier)
@@ -216,6 +218,8 @@ def past_decision(past: RecordedDecision) -> PolicyDecision | _Skipped:
         return _Skipped("refused independently of recipes" if past.code == NotPermitted.code else past.code)
     if past.approval:
         return _Skipped("resumed")
+    if past.rule.startswith(SESSION_RULE):
+        return _Skipped("approved for the session")
     return "allowed"
 
 
