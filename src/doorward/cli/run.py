@@ -13,6 +13,7 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from doorward.cli import local_client, report, servers_view
+from doorward.cli.approvals import show_and_hold
 from doorward.cli.live_view import LiveView, escape_output
 from doorward.cli.local_client import EXIT_INTERRUPTED, reject_empty
 from doorward.cli.project import current_folder
@@ -241,7 +242,7 @@ def _resolve_approval(
 
 def _show_difference(ticket: str) -> None:
     """Print what the call would change, if known. For an MCP tool, only its server's own description is known."""
-    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
+    shown = show_and_hold(ticket)
     difference = shown.result.get("difference") if shown.status == "done" else ""
     if difference and shown.result["command"].startswith("mcp/"):
         report.print_note("About this tool:")
