@@ -17,7 +17,7 @@ from doorward.cli.clients.hook_config import CLIENT_HOOKS, ClientHooks
 from doorward.cli.clients.program import find_program
 from doorward.cli.clients.registry import Scope
 from doorward.config.settings import find_home_folder
-from doorward.core.errors import BadParams, DoorwardError, NotFound
+from doorward.core.errors import BadParams, NotFound
 from doorward.core.escape_invisible import escape_invisible
 from doorward.doors.hooks.answers import REPLACES_INPUT
 from doorward.doors.terminal.messages import TerminalRequest
@@ -26,11 +26,12 @@ from doorward.upstream.client_files import ClientMachine
 _EXIT_NOT_DONE = 1
 _SCOPES: tuple[Scope, ...] = ("project", "user")
 _QUESTIONS = {
-    "its shell": ("native/shell", {"tool": "shell", "command": "true"}),
-    "its edits": ("native/edit", {"tool": "edit", "path": "/"}),
-    "its reads": ("native/read", {"tool": "read", "path": "/"}),
-    "its other tools": ("native/tool", {"tool": "other"}),
+    "its shell": "native/shell",
+    "its edits": "native/edit",
+    "its reads": "native/read",
+    "its other tools": "native/tool",
 }
+_DECISIONS = {"allowed": "allowed", "approval": "allowed once a person approves", "refused": "refused"}
 
 
 @click.command("protect")
@@ -147,18 +148,12 @@ def _apply_edit(change: ConfigEdit, client: ClientHooks, yes: bool, *, remove: b
 def _print_state(client: ClientHooks, room: str, mode: str) -> None:
     """Print what the recipe decides now, and what no hook can close."""
     click.echo(f"\nIn room {room}, the gate decides on {client.title}:")
-    for what, (name, params) in _QUESTIONS.items():
+    for what, name in _QUESTIONS.items():
         if mode == "sandbox" and name == "native/shell":
             click.echo(f"  {what:<16} replaced by Doorward's bash, in the sandbox")
             continue
-        ask = TerminalRequest(command=name, room=room, speak_as=client.id, params={"client": client.id, **params})
-        try:
-            said = local_client.explain(ask)
-        except DoorwardError as error:
-            click.echo(f"  {what:<16} refused: {error.message}")
-            continue
-        state = "refused" if not said["allowed"] else "asks for approval" if said.get("approval") else "allowed"
-        click.echo(f"  {what:<16} {state} ({said['rule']})")
+        said = local_client.explain(TerminalRequest(command=name, room=room, speak_as=client.id))
+        click.echo(f"  {what:<16} {_DECISIONS[said['decision']]} ({said['rule']})")
     _print_open(client)
     click.echo(f"\nProve it with: doorward protect {client.id} --verify")
 

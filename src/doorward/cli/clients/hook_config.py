@@ -33,7 +33,7 @@ class ClientHooks(msgspec.Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     """Executables whose presence shows that the client is installed."""
     project: str
-    """The settings file in the project folder."""
+    """The settings file in the project folder, and the one that is not shared with others where there is one."""
     user: Callable[[ClientMachine], Path]
     events: tuple[str, ...]
     entry: Callable[[str], dict[str, Any]]
@@ -70,7 +70,7 @@ CLIENT_HOOKS = (
         id="claude-code",
         title="Claude Code",
         programs=("claude",),
-        project=".claude/settings.json",
+        project=".claude/settings.local.json",
         user=lambda machine: machine.home_path("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
         events=("PreToolUse",),
         entry=lambda command: _group(command, onFailure="block"),
