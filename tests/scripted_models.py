@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 DONE = "All steps are done."
+TOOL_SEARCH = "tool_search"
 
 
 class Step(NamedTuple):
@@ -137,6 +138,8 @@ class OpenAiModel(ScriptedModel):
         if step is None:
             item: dict[str, Any] = {"type": "message", "role": "assistant", "id": f"item_{number}"}
             item["content"] = [{"type": "output_text", "text": DONE}]
+        elif step.tool == TOOL_SEARCH:
+            item = {"type": "tool_search_call", **call, "execution": "client", "arguments": step.input}
         elif isinstance(step.input, str):
             item = {"type": "custom_tool_call", **call, "name": step.tool, "input": step.input}
         else:
@@ -150,11 +153,10 @@ class OpenAiModel(ScriptedModel):
         )
 
     def list_tools(self) -> list[str]:
-        found = []
-        for tool in self.requests[0]["tools"]:
-            inner = tool.get("tools", [])
-            found += [f"{tool['name']}{one['name']}" for one in inner] or [tool.get("name", tool["type"])]
-        return found
+        """The tools that the model found. Codex offers tools of MCP servers only to a search."""
+        outputs = [item for item in self.requests[-1]["input"] if item["type"] == "tool_search_output"]
+        spaces = [space for output in outputs for space in output["tools"]]
+        return [f"{space['name']}{tool['name']}" for space in spaces for tool in space["tools"]]
 
     def list_results(self) -> list[str]:
         outputs = ("function_call_output", "custom_tool_call_output")

@@ -12,7 +12,7 @@ import pytest
 
 import node_peers
 from doorward_process import BIN, Doorward
-from scripted_models import DONE, AnthropicModel, GeminiModel, OpenAiModel, ScriptedModel, Step
+from scripted_models import DONE, TOOL_SEARCH, AnthropicModel, GeminiModel, OpenAiModel, ScriptedModel, Step
 from waiting import PATIENCE
 
 RECIPE = {
@@ -123,9 +123,9 @@ def list_steps(call: str, native: list[Step], namespace: str = "") -> list[Step]
     ]
 
 
-def check(setting: Setting, client: str, model: ScriptedModel, offered: list[str], prefix: str) -> None:
+def check(setting: Setting, client: str, model: ScriptedModel, prefix: str) -> None:
     """What every client must show: the tools, the results of the steps, the files and the ledger."""
-    assert setting.list_offered_tools() <= {name.removeprefix(prefix) for name in offered if name.startswith(prefix)}
+    assert {f"{prefix}{name}" for name in setting.list_offered_tools()} <= {*model.list_tools()}
     written, tested, forbidden, shell, edited = model.list_results()
     assert "sum.txt" in written
     assert "the sum is right" in tested
@@ -155,10 +155,10 @@ def test_claude_code_works_through_doorward_and_its_own_tools_ask_the_gate(setti
             ANTHROPIC_API_KEY="sk-none",
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
             DISABLE_AUTOUPDATER="1",
+            ENABLE_TOOL_SEARCH="false",
         )
-    events = [json.loads(line) for line in out.splitlines()]
-    assert events[-1]["result"] == DONE
-    check(setting, client, model, next(one["tools"] for one in events if "tools" in one), "mcp__doorward__")
+    assert json.loads(out.splitlines()[-1])["result"] == DONE
+    check(setting, client, model, "mcp__doorward__")
 
 
 def test_codex_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Setting) -> None:
@@ -168,7 +168,8 @@ def test_codex_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Se
         Step("exec_command", {"cmd": f"touch {client}-shell.txt"}),
         Step("apply_patch", f"*** Begin Patch\n*** Add File: {client}-edit.txt\n+native\n*** End Patch"),
     ]
-    model = OpenAiModel(list_steps("", native, "mcp__doorward"))
+    search = Step(TOOL_SEARCH, {"query": "doorward", "limit": 1000})
+    model = OpenAiModel([search, *list_steps("", native, "mcp__doorward")])
     home = setting.doorward.folder / ".codex"
     home.mkdir(exist_ok=True)
     with model.serving() as url:
@@ -183,7 +184,7 @@ def test_codex_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Se
             *("--dangerously-bypass-approvals-and-sandbox", "Go."),
         )
     assert DONE in out
-    check(setting, client, model, model.list_tools(), "mcp__doorward")
+    check(setting, client, model, "mcp__doorward")
 
 
 def test_gemini_cli_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Setting) -> None:
@@ -216,4 +217,4 @@ def test_gemini_cli_works_through_doorward_and_its_own_tools_ask_the_gate(settin
             GEMINI_CLI_NO_RELAUNCH="true",
         )
     assert DONE in out
-    check(setting, client, model, model.list_tools(), "mcp_doorward_")
+    check(setting, client, model, "mcp_doorward_")

@@ -35,11 +35,17 @@ UNJUDGED_TOOLS = frozenset(
         *("TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop", "BashOutput", "KillShell"),
         *("ListMcpResourcesTool", "ReadMcpResourceTool", "StructuredOutput", "update_plan", "write_todos", "ask_user"),
         *("enter_plan_mode", "exit_plan_mode", "complete_task", "get_internal_docs", "TodoRead", "manage_todo_list"),
+        *("ListAgents", "ReportFindings", "SendMessage", "ScheduleWakeup", "CronList", "ReadMcpResourceDirTool"),
+        *("update_topic", "invoke_agent", "list_background_processes", "read_background_output", "list_mcp_resources"),
+        *("list_mcp_resource_templates", "read_mcp_resource", "request_user_input", "get_goal", "create_goal"),
+        *("update_goal", "spawn_agent", "wait_agent", "close_agent", "send_input", "runSubagent"),
     )
 )
 """Tools that only plan, ask the person or manage what other calls started. Their sub-agents' calls are judged."""
 _OURS = re.compile(r"mcp__doorward__|mcp_doorward_|MCP:")
 """Tools that MCP serves. Cursor does not say of which server."""
+_SHELL_EVENT = "beforeShellExecution"
+"""Cursor's own event for shell calls. Its general event fires for them, too."""
 _PATH_KEYS = frozenset(
     ("file_path", "notebook_path", "filePath", "path", "dir_path", "dirPath", "absolute_path", "target_file", "files")
     + ("paths", "include", "target_notebook")
@@ -59,6 +65,7 @@ class NativeCall(NamedTuple):
 class HookInput(NamedTuple):
     """The facts of a hook's input, whatever the client calls them."""
 
+    event: str
     tool: str
     input: dict[str, Any]
     folder: str
@@ -75,7 +82,8 @@ class HookInput(NamedTuple):
 def parse_input(body: Mapping[str, Any]) -> HookInput:
     """Read the tool, its input and the folder. Raises for an input that does not name a tool."""
     folder = body.get("cwd") or next(iter(body.get("workspace_roots") or ()), "")
-    if body.get("hook_event_name") == "beforeShellExecution":
+    event = str(body.get("hook_event_name", ""))
+    if event == _SHELL_EVENT:
         tool, given = "Shell", {"command": body.get("command")}
     else:
         tool, given = body.get("tool_name"), body.get("tool_input", {})
@@ -84,14 +92,14 @@ def parse_input(body: Mapping[str, Any]) -> HookInput:
             "The hook's input is not valid: tool_name must be a name, tool_input an object and cwd a path;"
             f" given the fields {', '.join(sorted(map(str, body))) or 'none'}."
         )
-    return HookInput(tool, given, folder)
+    return HookInput(event, tool, given, folder)
 
 
 def list_calls(client: str, asked: HookInput) -> list[NativeCall]:
     """The questions for the gate; none for a tool that is Doorward's or changes nothing."""
     tool, given = asked.tool, asked.input
     facts = {"client": client, "tool": tool}
-    if tool in UNJUDGED_TOOLS or _OURS.match(tool):
+    if tool in UNJUDGED_TOOLS or _OURS.match(tool) or _is_judged_elsewhere(client, asked):
         return []
     if tool in SHELL_TOOLS or tool == "write_stdin":
         if not asked.script:
@@ -111,6 +119,11 @@ def list_calls(client: str, asked: HookInput) -> list[NativeCall]:
             for path in paths
         ]
     return [_other_tool(facts, given)]
+
+
+def _is_judged_elsewhere(client: str, asked: HookInput) -> bool:
+    """Whether another hook of the same client judges this call."""
+    return client == "cursor" and asked.tool == "Shell" and asked.event != _SHELL_EVENT
 
 
 def _other_tool(facts: dict[str, str], given: dict[str, Any]) -> NativeCall:
