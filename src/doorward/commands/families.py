@@ -17,6 +17,7 @@ from doorward.commands import (
     execution,
     file,
     model,
+    native,
     persona,
     programs,
     recipe,
@@ -85,6 +86,7 @@ FAMILIES: tuple[Family, ...] = (
     account.family,
     user.token_family,
     model.family,
+    native.family,
 )
 PLUGIN_GROUP = "doorward.families"
 """The entry-point group that an installed package uses to add a command family."""
