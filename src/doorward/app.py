@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
@@ -27,21 +28,24 @@ from doorward.core import logs
 from doorward.core.byte_budget import ByteBudget
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
-from doorward.core.command import Family
+from doorward.core.command import Command, Family
 from doorward.core.errors import LedgerUnavailable
 from doorward.core.event_buffer import EventBuffer
 from doorward.core.events import Bus
-from doorward.core.model import Admitted, Call, Outcome, Permit
+from doorward.core.model import Admitted, Call, Caller, Outcome, Permit
 from doorward.gate.approvals import Approvals
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
+from doorward.gate.drafts import Drafts
 from doorward.gate.energy import Energy
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.gate import Gate
 from doorward.gate.recipes.book import RecipeBook
+from doorward.gate.recipes.recipe import Strategy
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
+from doorward.gate.sandbox_terms import find_sandbox_terms, list_hosts
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
 from doorward.gate.workspaces import Workspaces
@@ -54,6 +58,7 @@ from doorward.rooms.messages import Messages
 from doorward.rooms.people import LOCAL, OWNER, People, User
 from doorward.rooms.personas.book import PersonaBook
 from doorward.rooms.rooms import Member, Room, Rooms
+from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.sandbox import Sandbox
 from doorward.shell.builtins import BUILTINS
 from doorward.shell.sessions import ShellSessions
@@ -72,7 +77,7 @@ from doorward.upstream.pins import ToolPins
 from doorward.upstream.questions import Questions
 from doorward.upstream.server import ServerClient
 from doorward.upstream.server_file import ServerFile
-from doorward.upstream.stdio import make_connector
+from doorward.upstream.stdio import find_ca_files, make_connector
 from doorward.upstream.upstreams import Upstreams
 
 log = logging.getLogger(__name__)
@@ -175,10 +180,14 @@ async def _assemble(
     people.set_reserved_check(lambda tenant, id: personas.get(tenant, id) is not None)
 
     tools = ToolCommands(registry)
-    sandbox = Sandbox(home.path, configured)
+    outbound = OutboundPolicy(configured.upstream.private_addresses)
+    egress = EgressRules(
+        lambda room: list_hosts(find_sandbox_terms(rooms, recipes, *room)), outbound.resolve, find_ca_files(os.environ)
+    )
+    sandbox = Sandbox(home.path, configured, egress)
     remote = HttpConnector(
         home=home.path,
-        outbound=OutboundPolicy(configured.upstream.private_addresses),
+        outbound=outbound,
         clock=clock,
         document=configured.upstream.client_metadata_url,
         callback_port=configured.upstream.callback_port,
@@ -239,7 +248,20 @@ async def _assemble(
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
     workspaces = Workspaces(home, configured.files.workspace, rooms)
-    resolver = Resolver(registry, authorizer, key, workspaces.find, upstreams.explain_absent)
+
+    def strategy_of(tenant: str, room: str) -> Strategy | None:
+        found = rooms.get(tenant, room)
+        recipe = recipes.recipe(found.recipe) if found is not None else None
+        return None if recipe is None else recipe.strategy
+
+    drafts = Drafts(home.path, store, sandbox, clock, configured, strategy_of, workspaces.find)
+    await drafts.load()
+
+    def place_of(caller: Caller, room: str, session: str, command: Command) -> tuple[str, str]:
+        draft = drafts.choose(caller, room, session, command)
+        return (draft.folder, draft.id) if draft is not None else (workspaces.find(caller.tenant, room), "")
+
+    resolver = Resolver(registry, authorizer, key, place_of, upstreams.explain_absent)
     slots = Slots(configured)
     executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 
@@ -265,6 +287,7 @@ async def _assemble(
         recent=EventBuffer(events),
         rooms=rooms,
         workspaces=workspaces,
+        drafts=drafts,
         messages=Messages(store, events, live, clock),
         files=Attachments(store, clock, configured.rooms),
         live=live,
@@ -309,6 +332,7 @@ async def _assemble(
         clock=clock,
         settings=configured,
         context_for=context_for,
+        drafts=drafts,
     )
     return House(
         home=home,

@@ -15,7 +15,8 @@ from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
 from doorward.core.errors import NotFound, NotPermitted
 from doorward.core.model import Kind
 from doorward.gate.approvals import Approval, ApprovalState
-from doorward.gate.recipes.policy import changes_access_lists, changes_guarded_path, is_irreversible
+from doorward.gate.recipes.policy import changes_access_lists, find_guarded_change, is_irreversible
+from doorward.sandbox.safefs.guarded_paths import describe_guard
 
 family = Family("approval", category="approvals")
 
@@ -220,8 +221,9 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
         return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":
         return f"{command.name} is a tool of another server. Every call of it requires approval."
-    if approval.kind != "human" and changes_guarded_path(command, json.loads(approval.params)):
-        return "It changes git's configuration or hooks, which decide what git runs outside the sandbox."
+    guarded = find_guarded_change(command, json.loads(approval.params)) if approval.kind != "human" else None
+    if guarded is not None:
+        return f"It changes {guarded[0]!r}, which runs outside the sandbox: {describe_guard(guarded[1])}"
     if approval.kind != "human" and changes_access_lists(command, json.loads(approval.params)):
         return "It sets who may read or change the record."
     if not approval.room or (approval.kind != "human" and is_irreversible(command)):

@@ -11,7 +11,7 @@ from doorward.commands.context import Context
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import Example, Family, Undo
 from doorward.core.errors import Conflict, NotFound, NotPermitted
-from doorward.sandbox.safefs import is_guarded
+from doorward.sandbox.safefs.guarded_paths import find_guarded_path
 from doorward.store import before_images, executions
 
 family = Family("", category="history")
@@ -83,12 +83,13 @@ async def images_to_restore(
         raise NotPermitted(
             f"Execution {execution} is another caller's. Only its caller or a person with full access may undo it."
         )
-    guarded = next((one.target for one in images if one.kind in _FILES and one.before and is_guarded(one.target)), "")
+    files = (one.target for one in images if one.kind in _FILES and one.before)
+    guarded = next((path for path in files if find_guarded_path(path)), "")
     if guarded and ctx.caller.kind != "human":
         raise NotPermitted(
-            f"Undoing execution {execution} would change {guarded!r}, which decides what git runs. "
+            f"Undoing execution {execution} would change {guarded!r}, which a person's own tools run later. "
             "Only a person may undo it.",
-            rule="built-in: git's configuration and hooks need a person",
+            rule="built-in: files that run later need a person",
         )
     if ctx.caller.kind != "human" and _widens_access(ctx, first.kind):
         raise NotPermitted(

@@ -17,7 +17,8 @@ from doorward.core.command import Family
 from doorward.core.effect_preview import LONGEST_PREVIEW
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError
 from doorward.core.escape_invisible import escape_invisible
-from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges
+from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges, explain_execution
+from doorward.sandbox.safefs import is_guarded
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
 from doorward.sandbox.safefs.snapshot import (
     Snapshot,
@@ -84,7 +85,20 @@ def describe_withheld(paths: Sequence[str]) -> str:
     """Describe the changes to guarded paths, which are not applied."""
     named = ", ".join(escape_invisible(path, lines=False) for path in paths[:_MOST_NAMED])
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return f"Programs cannot change git's configuration and hooks, so these changes were not applied: {named}{more}."
+    if all(map(is_guarded, paths)):
+        return (
+            f"Programs cannot change git's configuration and hooks, so these changes were not applied: {named}{more}."
+        )
+    return (
+        "Your own tools would run what these files say, so a program's changes of them need approval and were not "
+        f"applied: {named}{more}. Change them with file/write or file/edit, which ask for approval."
+    )
+
+
+def list_later_executions(changes: OverlayChanges) -> list[str]:
+    """Say for each change what would run later because of it."""
+    found = ((one.path, explain_execution(one.path, one.before, one.after)) for one in changes.items)
+    return [f"{escape_invisible(path, lines=False)}: {why}" for path, why in found if why]
 
 
 def render_changes(changes: OverlayChanges) -> Diff:
@@ -93,6 +107,9 @@ def render_changes(changes: OverlayChanges) -> Diff:
     texts = [f"This cannot be undone: {why}."] if why else []
     if changes.withheld:
         texts.append(describe_withheld(changes.withheld))
+    later = list_later_executions(changes)
+    if later:
+        texts.append("\n".join(["It changes files that your own tools run later:", *later]))
     size = added = removed = left_out = 0
     for one in changes.items:
         diff = _render_change(one)

@@ -17,8 +17,8 @@ from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.policy import (
     Policy,
     changes_access_lists,
-    changes_guarded_path,
     find_approval_terms,
+    find_guarded_change,
     is_irreversible,
 )
 from doorward.rooms.people import LOCAL
@@ -26,7 +26,7 @@ from doorward.rooms.rooms import Rooms
 
 _NO_SUCH_ROOM = "built-in: no such room"
 _MOST_NAMED = 10
-_GUARDED = "built-in: changes of git's configuration and hooks need approval"
+_GUARDED = "built-in: changes of files that run later need approval"
 _ACCESS_LISTS = "built-in: changes of access lists need approval"
 _KEEPER_ASKS = "built-in: the keeper needs approval for commands that cannot be undone"
 _KEEPER_WIDENS = "built-in: the keeper needs approval for commands that can widen access"
@@ -130,7 +130,7 @@ class Authorizer:
         """
         asked = find_approval_terms(policy, command, caller.kind)
         if asked is None and params is not None and caller.kind != "human":
-            if changes_guarded_path(command, params):
+            if find_guarded_change(command, params) is not None:
                 asked = ApprovalTerms(rule=_GUARDED)
             elif changes_access_lists(command, params):
                 asked = ApprovalTerms(rule=_ACCESS_LISTS)

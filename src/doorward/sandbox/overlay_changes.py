@@ -10,6 +10,7 @@ import msgspec
 
 from doorward.core.errors import DoorwardError
 from doorward.sandbox.program import SandboxResult
+from doorward.sandbox.safefs.guarded_paths import find_later_execution
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, NO_SYMLINKS, open_beneath
 from doorward.sandbox.safefs.snapshot import Snapshot, digest_or_empty, take_snapshot
 
@@ -34,6 +35,20 @@ class OverlayChanges(msgspec.Struct, frozen=True):
     """Device and inode of the workspace folder."""
     withheld: list[str] = []
     """Paths that the program changed but may not change; their changes are not in `items`."""
+
+
+def explain_execution(path: str, before: Snapshot | None, after: Snapshot | None) -> str:
+    """Say what a person's own tools would run because of a change, as a sentence about the path; empty for nothing."""
+    if (after or before or Snapshot("folder", 0)).kind == "folder":
+        return ""  # the files in it count
+    symlink = any(state is not None and state.kind == "symlink" for state in (before, after))
+    return find_later_execution(path, _content(before), _content(after), symlink=symlink)
+
+
+def _content(state: Snapshot | None) -> bytes | None:
+    if state is None or state.kind == "folder":
+        return None
+    return state.mark.encode() if state.content is None else state.content
 
 
 class TooManyChanges(Exception):

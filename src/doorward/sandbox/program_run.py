@@ -128,7 +128,7 @@ class ProgramRun:
                 os.close(answer["changes"])
             raise CommandFailed(_start_error(program, folder, answer))
         # A limit that the worker reports came first: once asked to stop, it reports nothing else.
-        stopped: StopReason = "processes" if answer["stopped"] == "processes" else self._stopped
+        stopped: StopReason = answer["stopped"] if answer["stopped"] in ("processes", "memory") else self._stopped
         ended = SandboxResult(
             exit_code=None if stopped else answer["code"],
             signal=answer["signal"],

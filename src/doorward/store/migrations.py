@@ -305,6 +305,15 @@ ALTER TABLE rooms ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
 """
 """The folder that a room works in; empty for the tenant's workspace."""
 
+DRAFTS = """
+CREATE TABLE drafts (
+    tenant TEXT NOT NULL, id TEXT NOT NULL PRIMARY KEY, room TEXT NOT NULL, caller TEXT NOT NULL,
+    behalf TEXT NOT NULL, name TEXT NOT NULL, workspace TEXT NOT NULL, merging TEXT NOT NULL DEFAULT '',
+    last_run TEXT NOT NULL DEFAULT '', created_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+"""Drafts of workspaces. Their files are in the home folder."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -327,6 +336,7 @@ STEPS = (
     DELETED_SEGMENTS,
     APPROVAL_LINES,
     ROOM_WORKSPACES,
+    DRAFTS,
 )
 
 

@@ -21,6 +21,7 @@ from doorward.commands.catalogue.entry import (
 from doorward.commands.context import Context
 from doorward.commands.programs import git, runner
 from doorward.commands.programs.family import ProgramResult
+from doorward.commands.programs.room_network import find_network
 from doorward.config.settings import Settings
 from doorward.core.classification import Access, Effects
 from doorward.core.command import READS_ONLY, Command, Example, Facts, NoUndo, Undo
@@ -130,7 +131,7 @@ class CatalogueCommand(Command):
     async def _checked_task(self, ctx: Context, params: Mapping[str, Any]) -> runner.ProgramTask:
         """The program run, after checks that need the current settings and workspace."""
         task = self.task(params)
-        if task.network and not ctx.services.settings.sandbox.network:
+        if task.network and not (await find_network(ctx, wanted=True, shares=False)).reaches_out:
             raise NotPermitted(f"{self.name} needs the network, which the setting sandbox.network does not allow.")
         if self.entry.program == git.PROGRAM:
             makes_one = self.entry.prefix[:1] == ("init",)

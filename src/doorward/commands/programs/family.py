@@ -39,6 +39,10 @@ class ProgramResult(TypedDict):
     changes: NotRequired[ChangeSummary]
     withheld: NotRequired[Withheld]
     undo: NotRequired[Annotated[str, Meta(description="Why the changes cannot be undone, if they cannot")]]
+    network: NotRequired[Annotated[str, Meta(description="Why it had less network than the room's recipe says")]]
+    refusedHosts: NotRequired[
+        Annotated[list[str], Meta(description="Hosts that programs of this room were refused while it ran")]
+    ]
 
 
 class PastCall(TypedDict):

@@ -24,6 +24,7 @@ from doorward.config.settings.agents import (
     SessionSettings,
 )
 from doorward.config.settings.faults import find_first_fault
+from doorward.config.settings.sandbox import BuildSettings
 from doorward.core.errors import Unusable
 
 __all__ = [
@@ -174,12 +175,16 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum bytes kept of each output stream of a program; the rest is only counted."""
     scratch_bytes: Count = 64 * 1024 * 1024
     """Maximum bytes a program may write to its own /tmp, and to a copy-on-write view of the workspace."""
+    draft_bytes: Count = 4 * 1024**3
+    """Maximum bytes of a draft, with its build output."""
     keep_free_bytes: Annotated[int, Meta(ge=0)] = 256 * 1024 * 1024
     """A program is stopped when less than this is free on the workspace's disk."""
     helpers: Annotated[int, Meta(ge=1, le=256)] = 16
     """Maximum programs of one workspace that run at the same time; further ones wait."""
     idle_seconds: Seconds = 60.0
     """How long an idle sandbox helper process is kept."""
+    build: BuildSettings = BuildSettings()
+    """The limits of programs with the profile `build`: a table `[sandbox.build]`."""
 
 
 class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -193,8 +198,8 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elicitation: bool = True
     """Whether a person at an MCP client may approve waiting calls there."""
     tools: Literal["auto", "all", "search"] = "auto"
-    """`all` lists every tool to MCP clients, `search` a few and a search tool; `auto` decides by their number."""
-    search_above: Count = 200
+    """`all` lists every tool, with the schema of its results; `search` a few and a search; `auto` by their number."""
+    search_above: Count = 30
     """With `tools` at auto, clients get a few tools and the search when there are more tools than this."""
     page: Count = 1_000
     """Tools, resources or prompts on one page of an MCP list."""

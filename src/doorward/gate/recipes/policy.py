@@ -15,7 +15,8 @@ from doorward.core.errors import BadParams
 from doorward.core.model import ApprovalTerms, Kind, Ruling
 from doorward.gate.recipes.parameter_rules import ParameterRule
 from doorward.gate.recipes.recipe import AiCommands, Recipe
-from doorward.sandbox.safefs import is_guarded, normalize_path
+from doorward.sandbox.safefs import normalize_path
+from doorward.sandbox.safefs.guarded_paths import GuardedPath, find_guarded_path
 from doorward.store.acl import LISTS as ACCESS_LISTS
 
 
@@ -178,14 +179,16 @@ def is_irreversible(command: Command) -> bool:
     return lasting or (bool(facts.effects & Effects.WRITE) and isinstance(facts.undo, NoUndo))
 
 
-def changes_guarded_path(command: Command, params: Mapping[str, Any]) -> bool:
-    """Whether a call changes a file that decides what git runs for a person outside the sandbox."""
+def find_guarded_change(command: Command, params: Mapping[str, Any]) -> tuple[str, GuardedPath] | None:
+    """Find the guarded path that a call changes, which a person's own tools would run outside the sandbox."""
     if command.reads_only or not command.path_parameter:
-        return False
+        return None
     try:
-        return is_guarded(normalize_path(params.get(command.path_parameter, ".")))
+        path = normalize_path(params.get(command.path_parameter, "."))
     except BadParams:  # the command refuses it
-        return False
+        return None
+    row = find_guarded_path(path)
+    return None if row is None else (path, row)
 
 
 def changes_access_lists(command: Command, params: Mapping[str, Any]) -> bool:
