@@ -11,6 +11,7 @@ import msgspec
 
 from doorward.cli import local_client, report
 from doorward.cli.ai_view import LAST_SESSION, KeeperView, find_last_session, find_pending_ticket, format_approval
+from doorward.cli.approvals import show_and_hold
 from doorward.cli.local_client import EXIT_INTERRUPTED, ROOM_HELP
 from doorward.cli.project import current_folder
 from doorward.core.model import Outcome
@@ -120,7 +121,7 @@ def _ask_for_decision(ask: TerminalRequest, outcome: Outcome, ticket: str) -> Te
 
     Returns None when they may not decide or the decision failed; the call then keeps waiting.
     """
-    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
+    shown = show_and_hold(ticket)
     if shown.status != "done":
         report.print_error(shown.status, shown.code, shown.message, shown.hint, shown.rule)
         return None

@@ -13,6 +13,7 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from doorward.cli import local_client, report, servers_view
+from doorward.cli.approvals import show_and_hold
 from doorward.cli.live_view import LiveView, escape_output
 from doorward.cli.local_client import EXIT_INTERRUPTED, reject_empty
 from doorward.cli.project import current_folder
@@ -72,7 +73,7 @@ _RESULT_VIEWS = {
     for command, view in (("servers", servers_view.show_servers), ("tools", servers_view.show_tools))
     for name in (f"mcp/{command}", f"mcp_{command}")
 }
-_FLAGS = ("--json", "--dry-run", "--wait", "--cache")
+_FLAGS = ("--json", "--text", "--dry-run", "--wait", "--cache")
 
 
 class RunCommand(click.Command):
@@ -131,6 +132,7 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 @click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; change nothing.")
 @click.option("--cache", is_flag=True, help="For safe reads, accept a cached result up to a minute old.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
+@click.option("--text", "as_text", is_flag=True, help="Print the result as text (the default on a terminal).")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -143,6 +145,7 @@ def command(
     dry_run: bool,
     cache: bool,
     as_json: bool,
+    as_text: bool,
 ) -> None:
     """Run COMMAND, followed by its --key=value parameters or by the arguments of a program.
 
@@ -160,6 +163,8 @@ def command(
     if " " in name.strip() or name.startswith("EXECUTE:"):
         name, pairs = parse_line(" ".join([name, *given]))
         given = [f"--{key}" if value is None else f"--{key}={value}" for key, value in pairs]
+    if as_json and as_text:
+        raise click.UsageError("--json and --text exclude each other.")
     if not name and not ticket:
         raise click.UsageError("Name a command, such as data/list, or resume one with --ticket.")
     ask = TerminalRequest(
@@ -180,20 +185,20 @@ def command(
         outcome = _resolve_approval(ask, outcome, live, wait, at_terminal=at_terminal)
     elif outcome.dry_run and at_terminal and not token:
         _add_trial(ask, outcome)
-    code = _show_outcome(name, outcome, as_json, live.output_shown)
+    code = _show_outcome(name, outcome, as_json, as_text, live.output_shown)
     if outcome.status == "parked":
         _print_next_steps(outcome)
     ctx.exit(EXIT_INTERRUPTED if live.stopping and outcome.code in ("cancelled", "withdrawn") else code)
 
 
-def _show_outcome(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
+def _show_outcome(name: str, outcome: Outcome, as_json: bool, as_text: bool, told: bool) -> int:
     """Print an outcome. Results too wide for a table use the view of their own subcommand, and help is plain text."""
     if outcome.command == HELP_COMMAND != name and outcome.status == "done" and not as_json:
         _show_help(outcome.result)
         return int(outcome.result["exitCode"])
     view = _RESULT_VIEWS.get(name)
     if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
-        return report.show_outcome(outcome, as_json, told=told)
+        return report.show_outcome(outcome, as_json, told=told, as_text=as_text)
     view(outcome.result)
     return 0
 
@@ -241,7 +246,7 @@ def _resolve_approval(
 
 def _show_difference(ticket: str) -> None:
     """Print what the call would change, if known. For an MCP tool, only its server's own description is known."""
-    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
+    shown = show_and_hold(ticket)
     difference = shown.result.get("difference") if shown.status == "done" else ""
     if difference and shown.result["command"].startswith("mcp/"):
         report.print_note("About this tool:")

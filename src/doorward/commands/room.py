@@ -53,6 +53,9 @@ class RoomFacts(TypedDict):
     direct: Annotated[bool, Meta(description="Whether it is a direct room of two members")]
     workspace: Annotated[str, Meta(description="The folder that its commands work in; empty for the shared workspace")]
     archived: Annotated[bool, Meta(description="Whether it is archived: readable, but nothing runs in it")]
+    observes: NotRequired[
+        Annotated[bool, Meta(description="Whether its recipe only records what it would refuse or ask")]
+    ]
     unread: NotRequired[Annotated[int, Meta(description="Unread messages of others; 100 means 100 or more")]]
     read: NotRequired[Annotated[int, Meta(description="The position of the last message you have read")]]
 

@@ -106,6 +106,7 @@ async def status(ctx: Context) -> SystemStatus:
     waiting = [one for one in await house.approvals.newest(ctx.caller.tenant, 500) if one.state == "pending"]
     level = await house.sandbox.level()
     problems = [f"recipe {name}: {reason}" for name, reason in house.recipes.problems.items()]
+    problems += _list_observing_rooms(ctx)
     if storage := await StorageHealth(ctx.store).problem():
         problems.append(storage)
     if house.catalogue.problem:
@@ -159,6 +160,19 @@ def _describe_workspace(workspaces: Workspaces, room: Room) -> WorkspaceStatus:
     except Conflict as error:
         problem = error.message
     return {"room": room.id, "workspace": room.workspace, "problem": problem}
+
+
+def _list_observing_rooms(ctx: Context) -> list[str]:
+    """A line for each room whose recipe refuses nothing and asks for nothing."""
+    house, lines = ctx.services, []
+    for room in sorted(house.rooms.of_tenant(ctx.caller.tenant), key=lambda one: one.id):
+        policy = house.recipes.policy(room.recipe)
+        if policy is not None and policy.observes and not room.archived and room.is_known_to(ctx.caller):
+            lines.append(
+                f"The room {room.id} OBSERVES ONLY: its recipe {room.recipe} records what it would refuse or ask, and "
+                'every call runs. To enforce it, remove "mode": "observe" from the recipe.'
+            )
+    return lines
 
 
 def _describe_model(one: ProviderFacts) -> ModelStatus:

@@ -141,6 +141,8 @@ class Command:
         """The list parameter that takes the words a person types after a program's name; empty for none."""
         self.path_parameter = ""
         """The parameter that names a path in the workspace, which the gate gives one spelling; empty for none."""
+        self.content_parameters: tuple[str, ...] = ()
+        """Parameters that hold what is written to that path. A lasting answer about the path leaves them free."""
         self.beside_words: tuple[str, ...] = ()
         """Parameters that can be given by name together with such words."""
         self.version = ""

@@ -184,6 +184,8 @@ class ApprovalTerms(msgspec.Struct, frozen=True):
     quorum: int = 1
     rule: str = ""
     """The built-in rule that requires it; empty when a recipe does."""
+    hold_seconds: float = 600.0
+    """How long a person who looks at the request holds it, once; 0 for not at all."""
 
 
 class Admitted(msgspec.Struct, frozen=True):

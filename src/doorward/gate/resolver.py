@@ -16,7 +16,7 @@ from doorward.core.errors import BadParams, Refused, UnknownCommand
 from doorward.core.ids import new_id
 from doorward.core.model import Call, Caller, Request, UnavailableCommand
 from doorward.core.registry import Registry
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.gate.authorizer import Authorizer
 from doorward.rooms.people import LOCAL
 from doorward.sandbox.view import strip_workspace

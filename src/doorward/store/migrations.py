@@ -314,6 +314,15 @@ CREATE TABLE drafts (
 """
 """Drafts of workspaces. Their files are in the home folder."""
 
+APPROVAL_ANSWERS = """
+ALTER TABLE approvals ADD COLUMN hold_seconds REAL NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN held_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE decisions ADD COLUMN scope TEXT NOT NULL DEFAULT 'once';
+ALTER TABLE decisions ADD COLUMN rule TEXT NOT NULL DEFAULT '';
+"""
+"""Who holds an approval by looking at it, why it was denied, and how long a decision lasts and for which calls."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -337,6 +346,7 @@ STEPS = (
     APPROVAL_LINES,
     ROOM_WORKSPACES,
     DRAFTS,
+    APPROVAL_ANSWERS,
 )
 
 

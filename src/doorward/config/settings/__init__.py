@@ -115,6 +115,8 @@ class EnergySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ApprovalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     use_within: Seconds = 300.0
     """How long after its approval a call may be run."""
+    session_seconds: Seconds = 28_800.0
+    """How long an approval for a session lasts, if the session does not end before."""
     foresee: bool = True
     """Whether an approval shows what a file or shell command would change, and covers exactly that change."""
     foresee_seconds: Seconds = 10.0
