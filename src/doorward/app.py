@@ -14,7 +14,7 @@ import msgspec
 
 from doorward.agents.keeper.service import KeeperService
 from doorward.agents.models.registry import ModelRegistry
-from doorward.commands import programs
+from doorward.commands import draft_review, programs
 from doorward.commands.catalogue.entry import CatalogueEntry
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
 from doorward.commands.context import Context, Services
@@ -256,6 +256,7 @@ async def _assemble(
 
     drafts = Drafts(home.path, store, sandbox, clock, configured, strategy_of, workspaces.find)
     await drafts.load()
+    await draft_review.revert_interrupted(drafts, store)
 
     def place_of(caller: Caller, room: str, session: str, command: Command) -> tuple[str, str]:
         draft = drafts.choose(caller, room, session, command)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,7 +31,7 @@ from doorward.sandbox.safefs.snapshot import (
 )
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
-from doorward.store.sqlite import Statement
+from doorward.store.sqlite import Statement, Store
 
 KIND = "tree"
 _MOST_KEPT = 5_000
@@ -58,10 +59,13 @@ def explain_not_undoable(changes: OverlayChanges) -> str:
     return "" if lost is None else f"the old content of {escape_invisible(lost.path, lines=False)} cannot be stored"
 
 
-async def apply_changes(ctx: Context, changes: OverlayChanges) -> None:
-    """Apply these changes to the workspace, or none of them if one of the paths has changed in the meantime."""
+async def apply_changes(ctx: Context, changes: OverlayChanges, workspace: Path | None = None) -> None:
+    """Apply these changes to the workspace, or none of them if one of the paths has changed in the meantime.
+
+    `workspace` is given when it is not the folder that the call works in.
+    """
     steps = [_Step(one.path, (digest_or_empty(one.before),), one.after, _size(one.before)) for one in changes.items]
-    await _take_steps(ctx, steps, keeps=not explain_not_undoable(changes), place=changes.place)
+    await _take_steps(ctx, steps, keeps=not explain_not_undoable(changes), place=changes.place, workspace=workspace)
 
 
 def describe_changes(changes: OverlayChanges) -> dict[str, Any]:
@@ -124,6 +128,29 @@ def render_changes(changes: OverlayChanges) -> Diff:
     return Diff("\n".join(texts), added, removed)
 
 
+async def revert_interrupted(store: Store, tenant: str, workspace: str, call: str) -> list[str]:
+    """Put back what an interrupted call changed. Returns the paths that changed since and stay as they are."""
+    images = await before_images.of_call(store, tenant, call)
+    left: list[str] = []
+
+    def work() -> None:
+        root = os.open(workspace, FOLDER_FLAGS)
+        try:
+            for image in reversed(images):
+                step = _reverse_step(image)
+                if digest_or_empty(take_snapshot(root, step.path, step.largest)) in step.expected:
+                    restore(root, step.path, step.state)
+                else:
+                    left.append(step.path)
+        finally:
+            os.close(root)
+
+    await asyncio.to_thread(work)
+    if images:
+        await store.write(before_images.mark_undone(call, call))
+    return left
+
+
 @family.undoer(KIND)
 async def undo_changes(ctx: Context, images: Sequence[BeforeImage]) -> dict[str, Any]:
     """Restore what a program replaced, in reverse order."""
@@ -140,16 +167,18 @@ async def _take_steps(
     keeps: bool,
     then: Sequence[Statement] = (),
     place: tuple[int, int] | None = None,
+    workspace: Path | None = None,
 ) -> None:
     """Take all the steps, or none. Before-images are stored first. A cancellation takes effect after all steps."""
     loop = asyncio.get_running_loop()
+    folder_path = workspace or ctx.workspace
 
     def store(statements: Sequence[Statement]) -> None:
         if statements:
             asyncio.run_coroutine_threadsafe(ctx.store.write(*statements), loop).result()
 
     def work() -> None:
-        root = os.open(ctx.workspace, FOLDER_FLAGS)
+        root = os.open(folder_path, FOLDER_FLAGS)
         try:
             folder = os.fstat(root)
             if place is not None and place != (folder.st_dev, folder.st_ino):
@@ -164,7 +193,7 @@ async def _take_steps(
         finally:
             os.close(root)
 
-    async with lock_files(ctx.workspace, [step.path for step in steps]):
+    async with lock_files(folder_path, [step.path for step in steps]):
         await run_uninterrupted(work)
 
 

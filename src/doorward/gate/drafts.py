@@ -24,7 +24,7 @@ from doorward.core.command import Command
 from doorward.core.errors import Conflict, NotFound
 from doorward.core.model import Call, Caller
 from doorward.gate.recipes.recipe import Strategy
-from doorward.sandbox.draft_bases import measure_bytes, save_bases
+from doorward.sandbox.draft_bases import measure_bytes, prune_layer, save_bases
 from doorward.sandbox.program import ProgramLimits, SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
 from doorward.store import drafts as sql
@@ -103,6 +103,14 @@ class Drafts:
         self._drafts: dict[str, Draft] = {}
         self._chosen: dict[str, str] = {}
         """The draft that a session chose with draft/open."""
+
+    def list_interrupted(self) -> list[Draft]:
+        """The drafts whose merge was interrupted when Doorward was killed."""
+        return [draft for draft in self._drafts.values() if draft.merging]
+
+    async def end_merge(self, draft: Draft) -> None:
+        await self._store.write(sql.set_merging(draft.id, ""))
+        draft.merging = ""
 
     async def load(self) -> None:
         for row in await sql.all_drafts(self._store):
@@ -229,11 +237,17 @@ class Drafts:
         draft.last_run = run
         await self._store.write(sql.set_last_run(draft.id, msgspec.json.encode(run).decode()))
 
-    async def unmount(self, draft: Draft) -> None:
-        """End every program in a draft and unmount it, so that its layer can be changed."""
+    async def show_workspace(self, draft: Draft) -> None:
+        """Let the workspace's version show again where the draft has no changes of its own.
+
+        That needs an unmounted draft. While other calls run in it, it is left for later.
+        """
+        if draft.calls > 1:
+            return
         async with draft.lock:
             await self._sandbox.close_draft(draft.folder)
             draft.root = ""
+            await asyncio.to_thread(prune_layer, draft.upper, draft.workspace, draft.bases)
 
     async def drop(self, draft: Draft) -> None:
         """Delete a draft with everything in it."""

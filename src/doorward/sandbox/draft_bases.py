@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import stat
@@ -11,7 +12,7 @@ from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
 from doorward.sandbox.safefs.snapshot import Snapshot, take_snapshot
 
 LARGEST_BASE = 16 * 1024 * 1024
-"""Larger files are never merged by content, so their bases are not kept."""
+"""Of larger files, which are never merged by content, only a mark is kept."""
 
 
 def save_bases(upper: str, workspace: str, bases: str, since: int) -> None:
@@ -40,33 +41,83 @@ def _save_folder(upper: str, lower: str, bases: str, since: int) -> None:
             continue
         if os.path.lexists(base) or not stat.S_ISREG(status.st_mode):
             continue
-        if status.st_ctime_ns < since and status.st_size <= LARGEST_BASE:
+        if status.st_ctime_ns < since:
             os.makedirs(bases, 0o700, exist_ok=True)
-            shutil.copyfile(below, f"{base}.new~", follow_symlinks=False)
-            os.chmod(f"{base}.new~", stat.S_IMODE(status.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
-            if os.lstat(below).st_ctime_ns == status.st_ctime_ns:
-                os.replace(f"{base}.new~", base)
-            else:
-                os.unlink(f"{base}.new~")
+            _save_file(below, base, status)
 
 
-def read_base(bases: str, path: str) -> Snapshot | None:
-    """The base of a path; None if there is none."""
+def _save_file(below: str, base: str, status: os.stat_result) -> None:
+    new = f"{base}.new~"
+    if status.st_size > LARGEST_BASE:
+        os.symlink(_mark(status), new)
+    else:
+        shutil.copyfile(below, new, follow_symlinks=False)
+        os.chmod(new, stat.S_IMODE(status.st_mode) | stat.S_IRUSR)
+    if os.lstat(below).st_ctime_ns == status.st_ctime_ns:
+        os.replace(new, base)
+    else:
+        os.unlink(new)
+
+
+def _mark(status: os.stat_result) -> str:
+    return f"mark:{status.st_ino}:{status.st_size}:{status.st_ctime_ns}"
+
+
+def read_base(bases: str, path: str, workspace: str, now: Snapshot | None) -> Snapshot | None:
+    """The base of a path, of which the workspace has the version `now`; None if there is none."""
     try:
         root = os.open(bases, FOLDER_FLAGS)
     except FileNotFoundError:
         return None
     try:
         found = take_snapshot(root, path, LARGEST_BASE)
+        if found is not None and found.kind == "symlink":
+            same = found.content == _mark(os.lstat(f"{workspace}/{path}")).encode() if now is not None else False
+            return now if same else None
         return found if found is not None and found.kind == "file" else None
     finally:
         os.close(root)
 
 
-def forget_base(bases: str, path: str) -> None:
+def renew_base(bases: str, path: str, state: Snapshot | None) -> None:
+    """Make this version of a path its base, because the draft knows it now. Folders and symlinks have none."""
     base = Path(bases, path)
-    if base.is_file() and not base.is_symlink():
+    if base.is_symlink() or base.is_file():
         base.unlink()
+    if state is not None and state.kind == "file" and state.content is not None and len(state.content) <= LARGEST_BASE:
+        base.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        base.write_bytes(state.content)
+        base.chmod(state.mode | stat.S_IRUSR)
+
+
+def prune_layer(upper: str, workspace: str, bases: str) -> None:
+    """Remove from the layer what equals its base or deletes nothing, so that the workspace's version shows again.
+
+    The draft must not be mounted.
+    """
+    for entry in list(os.scandir(upper)):
+        below, base = f"{workspace}/{entry.name}", f"{bases}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            if os.path.isdir(below) and not os.path.islink(below):
+                prune_layer(entry.path, below, base)
+                if not os.listdir(entry.path):
+                    os.rmdir(entry.path)
+        elif stat.S_ISCHR(entry.stat(follow_symlinks=False).st_mode):
+            if not os.path.lexists(below):
+                os.unlink(entry.path)
+        elif entry.is_file(follow_symlinks=False) and _equals_base(entry.path, base):
+            os.unlink(entry.path)
+            os.unlink(base)
+
+
+def _equals_base(path: str, base: str) -> bool:
+    if not os.path.isfile(base) or os.path.islink(base):
+        return False
+    return filecmp.cmp(path, base, shallow=False) and _mode(path) == _mode(base)
+
+
+def _mode(path: str) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode) | stat.S_IRUSR
 
 
 def measure_bytes(folder: str) -> int:

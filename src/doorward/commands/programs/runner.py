@@ -16,6 +16,7 @@ import msgspec
 from doorward.commands import workspace_changes
 from doorward.commands.context import Context
 from doorward.commands.file.changes import run_uninterrupted
+from doorward.commands.programs.draft_runs import note_run
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
 from doorward.commands.programs.git_protection import (
     find_guarded,
@@ -192,7 +193,10 @@ async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile
     """Run a program that only reads, or that writes directly to the workspace."""
     sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
     if ctx.call.draft or not task.writes:
-        return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
+        ended = await sandbox.run(profile, program, ctx.execution.write)
+        if ctx.call.draft:
+            await note_run(ctx, task.argv, ended)
+        return _judge(ctx, task, profile, program, ended)
     asks = _asks(ctx)
     guarded = await asyncio.to_thread(find_guarded, workspace, asks=asks)
     withheld: list[str] = []
