@@ -233,3 +233,22 @@ async def test_a_folder_that_holds_far_more_than_a_project_needs_a_flag(driver):
         )
         assert made.code == code
     assert (await rooms(driver))["general"]["workspace"] == "/etc"
+
+
+async def test_undo_and_history_keep_to_the_workspace_of_the_change(driver, tmp_path):
+    project, other = tmp_path / "project", tmp_path / "other"
+    for folder in (project, other):
+        folder.mkdir()
+        (folder / "a.txt").write_text("old")
+        await driver.owner("room/create", name=folder.name, recipe="admin", workspace=str(folder))
+    deleted = await driver.ask("file/delete", room="project", params={"path": "a.txt"})
+    assert (deleted.status, (project / "a.txt").exists(), (other / "a.txt").exists()) == ("done", False, True)
+    (other / "a.txt").unlink()
+    refused = await driver.ask("undo", room="other", params={"execution": deleted.call})
+    assert (refused.code, "another workspace" in refused.message) == ("conflict", True)
+    seen = [await driver.ask("file/history", room=room, params={"path": "a.txt"}) for room in ("project", "other")]
+    assert [len(one.result["items"]) for one in seen] == [1, 0]
+    undone = await driver.owner("undo", execution=deleted.call)
+    assert ((project / "a.txt").read_text(), (other / "a.txt").exists()) == ("old", False)
+    await driver.owner("undo", execution=undone.call)
+    assert not (project / "a.txt").exists()

@@ -81,6 +81,8 @@ def command(
             break
         thinking = KeeperView(as_json, thinking.model, waits)
         outcome = _follow(again, thinking)
+    if folder and not as_json and find_pending_ticket(_extract_answer(outcome), thinking.ticket):
+        room = local_client.find_room(folder)
     ctx.exit(_show_outcome(outcome, thinking, room or "", as_json))
 
 

@@ -35,7 +35,7 @@ family = Family("room", category="rooms")
     cost=1,
     timeout=5,
     undo=Undo("room"),
-    examples=[Example("let the lab work in the folder of the shop", {"name": "lab", "workspace": "/srv/shop"})],
+    examples=[Example("let the lab work in the shared workspace again", {"name": "lab", "workspace": ""})],
     related=["room/show", "room/create"],
     humans_only=True,
     widens_access=True,

@@ -32,6 +32,8 @@ class BeforeImage(msgspec.Struct, frozen=True):
     """The state after the execution. An undo checks that the target still has it."""
     undone_by: str
     at: float
+    workspace: str
+    """The folder that the call worked in; empty for the tenant's, in changes from before rooms had their own."""
 
 
 def store_image(
@@ -40,8 +42,9 @@ def store_image(
     """Store the content that is about to be replaced. Belongs in the same write as the change."""
     caller = call.caller
     return Statement(
-        "INSERT INTO before_images (call, n, tenant, caller, behalf, command, kind, target, before, after, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO before_images"
+        " (call, n, tenant, caller, behalf, command, kind, target, before, after, at, workspace)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             call.id,
             n,
@@ -54,6 +57,7 @@ def store_image(
             before,
             after,
             at,
+            call.workspace,
         ),
     )
 
@@ -89,12 +93,14 @@ class ChangeTrace(msgspec.Struct, frozen=True):
     at: float
 
 
-async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[ChangeTrace]:
-    """The changes of one target, newest first."""
+async def of_target(
+    store: Store, tenant: str, kind: str, target: str, workspaces: tuple[str, str], limit: int
+) -> list[ChangeTrace]:
+    """The changes of one target in either of two workspaces, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
-        " WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
-        (tenant, kind, target, limit),
+        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (?, ?) ORDER BY at DESC, call DESC LIMIT ?",
+        (tenant, kind, target, *workspaces, limit),
     )
     return [msgspec.convert(row, ChangeTrace) for row in rows]
 

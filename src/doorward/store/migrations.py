@@ -323,6 +323,11 @@ ALTER TABLE decisions ADD COLUMN rule TEXT NOT NULL DEFAULT '';
 """
 """Who holds an approval by looking at it, why it was denied, and how long a decision lasts and for which calls."""
 
+IMAGE_WORKSPACES = """
+ALTER TABLE before_images ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+"""
+"""The workspace of the call that made a change; empty for changes from before rooms had workspaces."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -347,6 +352,7 @@ STEPS = (
     ROOM_WORKSPACES,
     DRAFTS,
     APPROVAL_ANSWERS,
+    IMAGE_WORKSPACES,
 )
 
 
