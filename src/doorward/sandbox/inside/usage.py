@@ -54,7 +54,7 @@ class UsageWatch:
         used = alone + scratch + max(shared, _shared_memory() - self._shared - scratch)
         if tasks <= self._processes and used > self._memory:
             # That is the most it can be: pages that processes share were counted for each. Measuring takes longer.
-            used = scratch + _measure_exactly(processes, facts)
+            used = scratch + _measure_exactly(processes)
         return tasks, used
 
     def _list_processes(self) -> list[int]:
@@ -69,17 +69,15 @@ def can_measure() -> bool:
     return os.path.exists(f"/proc/{os.getpid()}/status")
 
 
-def _measure_exactly(processes: list[int], facts: list[dict[bytes, int]]) -> int:
+def _measure_exactly(processes: list[int]) -> int:
     """The memory of processes in bytes. Pages that several share, and each file without a name, count once."""
     alone = shared = 0
-    for process, estimate in zip(processes, facts, strict=True):
+    for process in processes:
         found = _read_facts(f"/proc/{process}/smaps_rollup", _EXACT_FACTS)
-        if found:
-            alone += found.get(b"Pss_Anon", 0) + found.get(b"SwapPss", 0)
-            shared += found.get(b"Pss_Shmem", 0)
-        else:  # it has just ended, or the kernel does not say
-            alone += estimate.get(b"RssAnon", 0) + estimate.get(b"VmSwap", 0)
-            shared += estimate.get(b"RssShmem", 0)
+        if not found:  # the kernel does not say, or the process has ended meanwhile and nothing is found here either
+            found = _read_facts(f"/proc/{process}/status", _FACTS)
+        alone += sum(found.get(name, 0) for name in (b"Pss_Anon", b"SwapPss", b"RssAnon", b"VmSwap"))
+        shared += found.get(b"Pss_Shmem", 0) + found.get(b"RssShmem", 0)
     files = {one: size for process in processes for one, size in _list_memory_files(process)}
     return alone * 1024 + max(shared * 1024, sum(files.values()))
 
