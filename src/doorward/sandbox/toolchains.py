@@ -52,9 +52,7 @@ _KINDS = (
     _Kind(".volta", "VOLTA_HOME", ("tools/image",), ("tools/image/node/*/bin",)),
     _Kind(".asdf", "ASDF_DATA_DIR", ("installs",), ("installs/*/*/bin",)),
     _Kind(".local/share/mise", "MISE_DATA_DIR", ("installs",), ("installs/*/*/bin",)),
-    _Kind(
-        ".cargo", "CARGO_HOME", ("bin", "registry", "git"), ("bin",), sets_offline=(("CARGO_HOME", "registry/.."),)
-    ),
+    _Kind(".cargo", "CARGO_HOME", ("bin", "registry", "git"), ("bin",), sets_offline=(("CARGO_HOME", "registry/.."),)),
     _Kind(
         ".rustup",
         "RUSTUP_HOME",
@@ -73,7 +71,7 @@ _SINGLE = (".local/bin/uv", ".local/bin/uvx", ".local/bin/mise")
 """Programs that are shown alone: the folder around them has others, of which nothing is known."""
 _MACHINE = ("/usr/local/go/bin", "/usr/lib/go/bin")
 """Folders of programs in /usr that are not on the usual PATH."""
-_HIDDEN = (*NEVER_GRANTED, "/tmp", view.LAYERS, view.WORKSPACE)  # noqa: S108 - the sandbox has its own
+_HIDDEN = (*NEVER_GRANTED, "/tmp", view.LAYERS, view.WORKSPACE)
 _NUMBER = re.compile(r"\d+")
 
 
@@ -95,9 +93,7 @@ def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) 
         for name, part in (*kind.sets, *(() if network else kind.sets_offline)):
             if os.path.isdir(os.path.join(root, part)):
                 environment[name] = os.path.normpath(os.path.join(root, part))
-    folders += [
-        place for name in _SINGLE if _is_usable(place := str(home / name), home, doorward_home, workspace)
-    ]
+    folders += [place for name in _SINGLE if _is_usable(place := str(home / name), home, doorward_home, workspace)]
     programs += [place for place in _MACHINE if os.path.isdir(place)]
     if any(os.path.dirname(place) == str(home / ".local/bin") for place in folders):
         programs.append(str(home / ".local/bin"))
