@@ -25,9 +25,10 @@ from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, Unre
 from doorward.sandbox.program import OnOutput, Program, RoomKey, SandboxProfile, SandboxResult
 from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
+from doorward.sandbox.resident_program import ResidentProgram
 from doorward.sandbox.room_networks import RoomNetworks
-from doorward.sandbox.worker import NotStarted, WorkerGone
-from doorward.sandbox.worker_pools import WorkerPools
+from doorward.sandbox.worker import NotStarted, Worker, WorkerGone
+from doorward.sandbox.worker_pools import WorkerPool, WorkerPools
 from doorward.sandbox.zygote import Zygote
 
 log = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Sandbox:
         self._scratch: Path | None = None
         self._program_host = ProgramHost(home, settings.sandbox.keep_free_bytes)
         self._networks = RoomNetworks(egress)
+        self._residents: set[ResidentProgram] = set()
 
     async def level(self) -> ConfinementLevel:
         """How well programs are confined here, as measured by a probe that tries to escape."""
@@ -68,6 +70,22 @@ class Sandbox:
         """Run a program to its end. When cancelled, it first ends the program and all its descendants."""
         ended, _ = await self._run(profile, program, on_output)
         return ended
+
+    async def start(self, profile: SandboxProfile, program: Program, on_output: OnOutput) -> ResidentProgram:
+        """Start a program that runs until somebody stops it. Raises CommandFailed when it does not start."""
+        found = await self._check_profile(profile)
+        pool = self._pools.get_pool(profile)
+        try:
+            worker = await pool.take(profile.files, program.read_only if found.namespaces else (), resident=True)
+        except WorkerGone as error:
+            raise CommandFailed(f"The sandbox of {program.argv[0]} could not be started: {error}.") from error
+        started = ResidentProgram(
+            program.argv[0], worker, self._run_in(found, pool, worker, profile, program, on_output)
+        )
+        self._residents.add(started)
+        started.add_done_callback(lambda: self._residents.discard(started))
+        await started.wait_started()
+        return started
 
     async def run_on_copy(
         self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None
@@ -114,6 +132,8 @@ class Sandbox:
     async def close(self) -> None:
         """End every program and helper process."""
         await self._program_host.close()
+        for resident in list(self._residents):
+            await resident.kill()
         await self._pools.close()
         self._networks.close()
         if self._scratch is not None:
@@ -136,10 +156,23 @@ class Sandbox:
     async def _attempt(
         self, found: Confinement, profile: SandboxProfile, program: Program, on_output: OnOutput | None
     ) -> tuple[SandboxResult, int]:
+        pool = self._pools.get_pool(profile)
+        read_only = program.read_only if found.namespaces else ()
+        worker = await pool.take(profile.files, read_only)
+        return await self._run_in(found, pool, worker, profile, program, on_output)
+
+    async def _run_in(
+        self,
+        found: Confinement,
+        pool: WorkerPool,
+        worker: Worker,
+        profile: SandboxProfile,
+        program: Program,
+        on_output: OnOutput | None,
+    ) -> tuple[SandboxResult, int]:
+        """Run the program in a worker of this pool, and give the worker back."""
         disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
         folder = f"{found.workspace_path(profile)}/{program.folder}"
-        pool = self._pools.get_pool(profile)
-        worker = await pool.take(profile.files, program.read_only if found.namespaces else ())
         try:
             running = ProgramRun(program, worker, on_output)
             if found.namespaces:

@@ -151,7 +151,7 @@ def with_environment(task: ProgramTask, environment: Mapping[str, str]) -> Progr
 async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     """Run a program to its end and stream its output. A failure is raised as an error that carries the result."""
     network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
-    result = await _run(ctx, task, *_prepare(ctx, task, network))
+    result = await _run(ctx, task, *prepare(ctx, task, network))
     if network.note:
         result["network"] = network.note
     return result
@@ -204,6 +204,8 @@ async def _explain_no_trial(ctx: Context, task: ProgramTask) -> str:
     network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
     if task.network or network.reaches_out:
         return "Not run on a copy, because it would use the network."
+    if network.room and ctx.services.processes.has_running(network.room):
+        return "Not run on a copy, because it could reach the processes that run in this room."
     if not task.writes:
         return "It changes nothing."
     if task.live:
@@ -218,7 +220,7 @@ async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
     if await _explain_no_trial(ctx, task):
         return None
     # Nothing is approved yet, so it must not reach the room's other programs.
-    profile, program = _prepare(ctx, task, ProgramNetwork())
+    profile, program = prepare(ctx, task, ProgramNetwork())
     done = await run_trial(ctx, profile, program, None)
     return await asyncio.to_thread(describe_trial, done)
 
@@ -228,7 +230,8 @@ async def _is_transactional(ctx: Context, task: ProgramTask) -> bool:
     return task.writes and not task.live and await ctx.services.sandbox.supports_copies()
 
 
-def _prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
+def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
+    """The profile and the program of a run."""
     settings = ctx.services.settings.sandbox
     profile = SandboxProfile(
         workspace=ctx.call.workspace,

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from . import landlock, messages, system
+from . import landlock, listening_ports, messages, system
 
 _SCRATCH = ("/tmp", "/dev/shm")
 _READ_ONLY_AGAIN = system.MS_REMOUNT | system.MS_BIND | system.MS_READ_ONLY | system.MS_NO_SUID | system.MS_NO_DEVICES
@@ -219,7 +219,10 @@ def _run_program(
             if ready:
                 asked, _ = messages.receive(sock)
                 if asked is not None and "signal" in asked:
-                    os.kill(program, asked["signal"])
+                    _signal(listening_ports.list_programs() if setup["namespaces"] else [program], asked["signal"])
+                    continue
+                if asked is not None and "ports" in asked:
+                    messages.send(sock, messages.encode({"ports": listening_ports.list_ports()}))
                     continue
                 gone = asked is None
                 stopped = "asked"
@@ -241,6 +244,12 @@ def _run_program(
     answer["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     answer["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     return answer
+
+
+def _signal(processes: list[int], number: int) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 def _stream_actions(descriptors: list[int]) -> list[Any]:
