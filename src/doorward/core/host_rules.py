@@ -35,6 +35,8 @@ class HostRule(msgspec.Struct, frozen=True):
 
 def parse_rule(text: str) -> HostRule:
     """Parse one rule. Raises ValueError with the reason and what is valid."""
+    if "/" in text:
+        raise ValueError(f"it is not a host; {_VALID}")
     host, ports = _split_port(text)
     below = host.startswith("*.")
     name = normalize_host(host.removeprefix("*."))

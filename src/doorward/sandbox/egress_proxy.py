@@ -120,11 +120,14 @@ class EgressProxy:
         host, port, path = _parse_target(method, target)
         theirs, onward = await self._connect(host, port)
         try:
+            begin = b""
             if method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                onward.write(_rewrite_head(method, path, urlsplit(target).netloc, fields))
+                begin = _rewrite_head(method, path, urlsplit(target).netloc, fields)
+                onward.write(begin)
             sent, received = await asyncio.gather(_relay(reader, onward), _relay(theirs, writer))
+            sent += len(begin)
             log.info("room %s: %s:%d ended, %d bytes sent, %d received", self._room[1], host, port, sent, received)
         finally:
             onward.close()
