@@ -186,7 +186,7 @@ async def test_a_process_ends_with_doorward_and_the_next_one_says_so(opened: Any
 def test_a_killed_doorward_leaves_nothing_running(tmp_path: Path) -> None:
     doorward = Doorward(tmp_path / "home")
     marker = f"marker-{secrets.token_hex(8)}"
-    with doorward.serving() as server:
+    with doorward.up() as server:
         doorward("run", "--as", "me", "--room", "", "room/create", "--name=web", "--recipe=admin")
         start = (*RUN, "process/start", f"--command=exec -a {marker} sleep 1000")
         begun = json.loads(doorward(*start).out)
@@ -195,5 +195,7 @@ def test_a_killed_doorward_leaves_nothing_running(tmp_path: Path) -> None:
         server.process.kill()
         server.process.wait()
         wait_until(lambda: not processes(marker))
-    shown = json.loads(doorward(*RUN, "process/list").out)
+    listing = doorward(*RUN, "process/list")
+    assert listing.out, listing
+    shown = json.loads(listing.out)
     assert [one["end"] for one in shown["result"]["items"]] == ["ended with the server"]
