@@ -9,7 +9,7 @@ from doorward.core.model import Outcome
 
 
 async def make_room(driver: Any, name: str, network: Any = "none", **commands: Any) -> None:
-    """A room of the owner with a recipe of its own, in which agents may do everything that `commands` does not narrow."""
+    """A room of the owner with a recipe of its own, in which agents may do what `commands` does not narrow."""
     await write_recipe(driver, name, network, **commands)
     await driver.owner("room/create", name=name, recipe=name)
 

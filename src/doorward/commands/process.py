@@ -25,7 +25,7 @@ from doorward.core.command import READS_ONLY, Example, Family, NoUndo
 from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.core.ids import new_id
 from doorward.gate.processes import ProcessRecord, RoomProcess
-from doorward.sandbox.program import OnOutput, Program
+from doorward.sandbox.program import OnOutput
 from doorward.sandbox.resident_program import ResidentProgram
 from doorward.sandbox.safefs.guarded_paths import find_repository
 
@@ -236,9 +236,7 @@ async def stop_effect(ctx: Context, id: str) -> dict[str, Any]:
 
 def _make_task(command: str, folder: str) -> runner.ProgramTask:
     argv = ("bash", "--noprofile", "--norc", "-c", _INIT, "process", command)
-    return runner.ProgramTask(
-        argv=argv, folder=normalize_folder(folder), writes=True, live=True, shares_loopback=True
-    )
+    return runner.ProgramTask(argv=argv, folder=normalize_folder(folder), writes=True, live=True, shares_loopback=True)
 
 
 def _require_room(ctx: Context) -> str:

@@ -11,7 +11,7 @@ import msgspec
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _PORTS = (80, 443)
-_VALID = "valid: a name such as pypi.org, *.npmjs.org for all names below npmjs.org, or an address; each with :port or without"
+_VALID = "valid: a name such as pypi.org, *.npmjs.org for all names below it, or an address; each with :port or without"
 
 
 class HostRule(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from doorward.core.errors import CommandFailed
 from doorward.sandbox.program import SandboxResult
@@ -20,7 +21,8 @@ class ResidentProgram:
 
     async def wait_started(self) -> None:
         """Wait until it has started; raises CommandFailed when it cannot."""
-        await asyncio.wait([self._run, self._worker.started], return_when=asyncio.FIRST_COMPLETED)
+        either: list[asyncio.Future[Any]] = [self._run, self._worker.started]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if self._run.done() and self._run.exception() is not None:
             await self.wait()
 

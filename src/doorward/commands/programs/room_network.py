@@ -10,7 +10,9 @@ from doorward.sandbox.program import RoomKey
 
 _NOT_ALLOWED = "none: the recipe of this room gives programs the whole network, but the setting sandbox.network is off"
 
-_NO_NAMESPACES = "none: the hosts that the recipe of this room lists need a network namespace, which this machine denies"
+_NO_NAMESPACES = (
+    "none: the hosts that the recipe of this room lists need a network namespace, which this machine denies"
+)
 
 
 class ProgramNetwork(msgspec.Struct, frozen=True):

@@ -103,7 +103,8 @@ class Policy:
         other = decide_permission(self._commands, command.equivalent, command.facts.tier)
         if other.allowed:
             return own
-        return Ruling(False, other.rule, f"{command.name} needs the same permission as {command.equivalent}. {other.reason}")
+        reason = f"{command.name} needs the same permission as {command.equivalent}. {other.reason}"
+        return Ruling(False, other.rule, reason)
 
     def allows_name(self, name: str, tier: Tier) -> bool:
         """Whether AIs may call a command of this name and tier, before parameter rules."""

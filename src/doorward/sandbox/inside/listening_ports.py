@@ -16,7 +16,7 @@ def list_programs() -> list[int]:
 
 
 def list_ports() -> list[int]:
-    """The TCP ports on which these processes listen. Other programs may share the network, so each socket is checked."""
+    """The TCP ports on which these processes listen. Other programs share the network, so each socket is checked."""
     ports: dict[str, int] = {}
     for table in _TABLES:
         with contextlib.suppress(OSError), open(table) as file:
