@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 import pytest
 from room_house import make_room, run, say
@@ -76,6 +78,44 @@ async def test_a_started_server_is_reached_read_and_stopped_with_its_whole_tree(
 
 async def _has_ports(driver: Any, id: str) -> bool:
     return "ports" in await listed(driver, "web", id)
+
+
+async def test_a_person_opens_its_port_with_a_link_that_works_once(driver: Any) -> None:
+    await make_room(driver, "web")
+    id = await started(driver, "web", SERVE)
+    await until(lambda: _has_ports(driver, id), AT_LEISURE)
+    refused = await run(driver, "web", "process/open", by="helper", id=id)
+    assert refused.code == "not_permitted"
+    wrong = await run(driver, "web", "process/open", id=id, port=9)
+    assert f"Give a port on which process {id} listens; valid: 8080; given 9." in wrong.message
+    link = urlsplit((await run(driver, "web", "process/open", id=id)).result["url"])
+    assert str(link.hostname).endswith(".localhost")
+    locked = await fetch(link, "/answer")
+    assert (locked[0], "This port is locked" in locked[2]) == (403, True)
+    elsewhere = await fetch(link, link.path, Host=f"127.0.0.1:{link.port}")
+    assert elsewhere[0] == 400
+    status, fields, _ = await fetch(link, link.path)
+    assert (status, fields["location"]) == (303, "/")
+    cookie = fields["set-cookie"].partition(";")[0]
+    assert "HttpOnly; SameSite=Lax" in fields["set-cookie"]
+    assert (await fetch(link, "/answer", Cookie=f"other=1; {cookie}"))[::2] == (200, "yes")
+    assert (await fetch(link, "/answer", Cookie=cookie[:-1]))[0] == 403
+    assert (await fetch(link, link.path))[0] == 403
+    await run(driver, "web", "process/stop", id=id)
+    with pytest.raises(ConnectionRefusedError):
+        await fetch(link, "/answer", Cookie=cookie)
+
+
+async def fetch(link: SplitResult, path: str, **fields: str) -> tuple[int, dict[str, str], str]:
+    """What a browser gets that opens a page below this link."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", link.port)
+    head = {"Host": link.netloc, "Connection": "close", **fields}
+    writer.write("\r\n".join((f"GET {path} HTTP/1.1", *map(": ".join, head.items()), "", "")).encode())
+    answer, _, body = (await reader.read()).decode().partition("\r\n\r\n")
+    writer.close()
+    status, *lines = answer.split("\r\n")
+    given = dict(line.split(": ", 1) for line in lines)
+    return int(status.split()[1]), {name.lower(): value for name, value in given.items()}, body
 
 
 async def test_members_see_a_process_and_only_its_caller_and_admins_stop_it(driver: Any) -> None:

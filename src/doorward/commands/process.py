@@ -25,6 +25,7 @@ from doorward.core.command import READS_ONLY, Example, Family, NoUndo
 from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
 from doorward.core.ids import new_id
 from doorward.gate.processes import ProcessRecord, RoomProcess
+from doorward.sandbox.port_forwarder import LINK_SECONDS
 from doorward.sandbox.program import OnOutput
 from doorward.sandbox.resident_program import ResidentProgram
 from doorward.sandbox.safefs.guarded_paths import find_repository
@@ -71,6 +72,12 @@ class ProcessLogs(TypedDict):
     text: Annotated[str, Meta(description="Standard output and standard error, in order")]
     next: Annotated[int, Meta(description="The `since` value that continues here")]
     missed: NotRequired[Annotated[int, Meta(description="Bytes that were written since then but are no longer kept")]]
+
+
+class OpenedPort(TypedDict):
+    url: Annotated[str, Meta(description="The link, which works once")]
+    port: int
+    seconds: Annotated[float, Meta(description="How long the link can be used")]
 
 
 @family.command(
@@ -232,6 +239,43 @@ async def stop(ctx: Context, id: ProcessId) -> ProcessFacts:
 @stop.describes_effect
 async def stop_effect(ctx: Context, id: str) -> dict[str, Any]:
     return {"wouldStop": id, "name": _find_stoppable(ctx, id).record.name}
+
+
+@family.command(
+    "open",
+    tier=Tier.CODE,
+    effects=Effects.READ | Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.CAUTION,
+    cost=1,
+    timeout=30,
+    undo=NoUndo("the port closes when the program ends"),
+    examples=[
+        Example("look at the dev server in my browser", {"id": "01k9x2m4q7ab3cde"}),
+        Example("open its second port", {"id": "01k9x2m4q7ab3cde", "port": 5173}),
+    ],
+    related=["process/list", "process/stop"],
+    humans_only=True,
+)
+async def open_port(
+    ctx: Context,
+    id: ProcessId,
+    port: Annotated[int, Meta(description="The port; 0 for the only one on which it listens", ge=0, le=65_535)] = 0,
+) -> OpenedPort:
+    """Open a port of a long-running program in your browser, on the machine on which Doorward runs.
+
+    The link works once, within a minute. The browser that opens it may use the port until the program ends.
+    """
+    found = _find(ctx, id)
+    ports = await found.list_ports()
+    if not ports or (port and port not in ports) or (not port and len(ports) > 1):
+        listed = ", ".join(map(str, ports)) or "none"
+        raise Conflict(f"Give a port on which process {id} listens; valid: {listed}; given {port or 'none'}.")
+    port = port or ports[0]
+    if port not in found.opened:
+        room = (found.record.tenant, found.record.room)
+        found.opened[port] = await ctx.services.sandbox.open_port(f"p{id}-{port}", room, port)
+    return {"url": found.opened[port].make_link(), "port": port, "seconds": LINK_SECONDS}
 
 
 def _make_task(command: str, folder: str) -> runner.ProgramTask:

@@ -10,6 +10,7 @@ import msgspec
 from doorward.config.settings import SandboxSettings
 from doorward.core.clock import Clock
 from doorward.core.errors import CommandFailed, Conflict
+from doorward.sandbox.port_forwarder import PortForwarder
 from doorward.sandbox.program import OnOutput, OutputStream, RoomKey, SandboxResult
 from doorward.sandbox.resident_program import ResidentProgram
 from doorward.store import kv
@@ -73,6 +74,8 @@ class RoomProcess:
         self.record = record
         self.log = ProcessLog()
         self.program: ResidentProgram | None = None
+        self.opened: dict[int, PortForwarder] = {}
+        """Its ports that are open to a person's browser."""
         self.watch: asyncio.Task[None] | None = None
         """Waits for its end."""
 
@@ -179,6 +182,8 @@ class RoomProcesses:
             record.end = record.end or _describe_end(ended)
         record.ended_at = self._clock.now()
         process.program = None
+        while process.opened:
+            process.opened.popitem()[1].close()
         record.note = await inspect()
         for old in [one for one in self if not one.is_running][:-_MOST_ENDED]:
             del self._processes[old.record.id]

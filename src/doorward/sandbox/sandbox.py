@@ -22,6 +22,7 @@ from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
 from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, UnreadableChanges, read_changes
+from doorward.sandbox.port_forwarder import PortForwarder
 from doorward.sandbox.program import OnOutput, Program, RoomKey, SandboxProfile, SandboxResult
 from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
@@ -124,6 +125,12 @@ class Sandbox:
     def has_networked_programs(self) -> bool:
         """Whether a program has network access now and so can reach local ports, or has reached one by a proxy."""
         return self._program_host.with_network > 0 or self._networks.reached_loopback
+
+    async def open_port(self, name: str, room: RoomKey, port: int) -> PortForwarder:
+        """Open a port of a room's loopback to the browsers that get a link to it."""
+        forwarder = PortForwarder(name, lambda: self._networks.connect(room, port))
+        await forwarder.listen()
+        return forwarder
 
     def list_refused_hosts(self, room: RoomKey, since: int) -> list[str]:
         """The hosts that programs of a room were refused since this time in nanoseconds."""
