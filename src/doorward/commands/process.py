@@ -272,10 +272,9 @@ async def open_port(
         listed = ", ".join(map(str, ports)) or "none"
         raise Conflict(f"Give a port on which process {id} listens; valid: {listed}; given {port or 'none'}.")
     port = port or ports[0]
-    if port not in found.opened:
-        room = (found.record.tenant, found.record.room)
-        found.opened[port] = await ctx.services.sandbox.open_port(f"p{id}-{port}", room, port)
-    return {"url": found.opened[port].make_link(), "port": port, "seconds": LINK_SECONDS}
+    room = (found.record.tenant, found.record.room)
+    link = await found.open_port(port, partial(ctx.services.sandbox.open_port, f"p{id}-{port}", room, port))
+    return {"url": link, "port": port, "seconds": LINK_SECONDS}
 
 
 def _make_task(command: str, folder: str) -> runner.ProgramTask:

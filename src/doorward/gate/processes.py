@@ -76,12 +76,27 @@ class RoomProcess:
         self.program: ResidentProgram | None = None
         self.opened: dict[int, PortForwarder] = {}
         """Its ports that are open to a person's browser."""
+        self._opening = asyncio.Lock()
         self.watch: asyncio.Task[None] | None = None
         """Waits for its end."""
 
     @property
     def is_running(self) -> bool:
         return self.record.ended_at is None
+
+    async def open_port(self, port: int, start: Callable[[], Awaitable[PortForwarder]]) -> str:
+        """A link that opens one of its ports in a browser. `start` makes the forwarder of a port that has none yet."""
+        async with self._opening:
+            if port not in self.opened:
+                self.opened[port] = await start()
+        if not self.is_running:
+            self.close_ports()
+            raise Conflict(f"Process {self.record.id} has ended: {self.record.end}.")
+        return self.opened[port].make_link()
+
+    def close_ports(self) -> None:
+        while self.opened:
+            self.opened.popitem()[1].close()
 
     async def list_ports(self) -> list[int]:
         """The ports on which it listens now."""
@@ -182,8 +197,7 @@ class RoomProcesses:
             record.end = record.end or _describe_end(ended)
         record.ended_at = self._clock.now()
         process.program = None
-        while process.opened:
-            process.opened.popitem()[1].close()
+        process.close_ports()
         record.note = await inspect()
         for old in [one for one in self if not one.is_running][:-_MOST_ENDED]:
             del self._processes[old.record.id]

@@ -15,6 +15,7 @@ from doorward.sandbox.inside.network_namespace import PROXY_PORT
 from doorward.sandbox.network_namespace import NetworkNamespace
 from doorward.sandbox.port_forwarder import connect_in_room
 from doorward.sandbox.program import RoomKey
+from doorward.sandbox.worker import WorkerGone
 
 _PROXY = f"http://127.0.0.1:{PROXY_PORT}"
 _PROXY_VARIABLES = {
@@ -75,9 +76,12 @@ class RoomNetworks:
         if found is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
         try:
-            return await connect_in_room(await found.namespace.open_socket(socket.AF_INET), port)
-        except ConnectionRefusedError:
-            return await connect_in_room(await found.namespace.open_socket(socket.AF_INET6), port)
+            try:
+                return await connect_in_room(await found.namespace.open_socket(socket.AF_INET), port)
+            except ConnectionRefusedError:
+                return await connect_in_room(await found.namespace.open_socket(socket.AF_INET6), port)
+        except WorkerGone as error:
+            raise OSError(errno.ENETDOWN, str(error)) from error
 
     def list_refused(self, room: RoomKey, since: int) -> list[str]:
         """The hosts that the room's proxy refused since this time in nanoseconds."""

@@ -37,7 +37,17 @@ export function Processes() {
 /** @param {{process: RoomProcess, onStop: () => void}} props */
 function ProcessCard({ process, onStop }) {
   const [open, setOpen] = useState(false);
+  const [link, setLink] = useState("");
+  const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   const ports = process.ports ?? [];
+  const makeLink = async (/** @type {number} */ port) => {
+    try {
+      setLink((await run("process/open", { id: process.id, port })).result.url);
+      setProblem(null);
+    } catch (error) {
+      setProblem(error);
+    }
+  };
   return html`<article class="card" aria-label=${`${process.name}, running`}>
     <header class="card-head">
       <h3><${SafeText} text=${process.name} /></h3>
@@ -50,7 +60,10 @@ function ProcessCard({ process, onStop }) {
       ${ports.length > 0 && html`<span>listens on ${ports.length > 1 ? "ports" : "port"} ${ports.join(", ")}</span>`}
     </p>
     ${open && html`<${ProcessLogs} id=${process.id} />`}
+    <${ErrorBox} problem=${problem} />
+    ${link && html`<p><a href=${link} target="_blank" rel="noreferrer" onClick=${() => setLink("")}>Open it in a new tab</a> (this link works once, within a minute)</p>`}
     <div class="actions start">
+      ${ports.map((port) => html`<${Button} key=${port} onClick=${() => makeLink(port)}>Open port ${port}…</${Button}>`)}
       <${Button} aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>${open ? "Hide output" : "Show output"}</${Button}>
       <${Button} kind="danger" onClick=${onStop}>Stop…</${Button}>
     </div>
