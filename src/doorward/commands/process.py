@@ -91,7 +91,7 @@ class OpenedPort(TypedDict):
     undo=NoUndo("what a running program changes cannot be undone; process/stop ends it"),
     examples=[
         Example("start the dev server", {"command": "npm run dev", "name": "web"}),
-        Example("serve the folder docs", {"command": "python3 -m http.server 8000", "folder": "docs"}),
+        Example("serve the files over http", {"command": "python3 -m http.server 8000"}),
     ],
     related=["process/logs", "process/stop", "bash"],
 )
