@@ -41,6 +41,7 @@ from doorward.gate.energy import Energy
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.gate import Gate
+from doorward.gate.processes import RoomProcesses
 from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.recipe import Strategy
 from doorward.gate.recorder import Recorder
@@ -145,6 +146,7 @@ async def open_house(
                 await _save_state(house)
             finally:
                 try:
+                    await house.services.processes.close()
                     await house.services.upstreams.stop()
                 finally:
                     try:
@@ -239,7 +241,8 @@ async def _assemble(
     if home.has_no_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
     await catalogue.install_shipped()
-    for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy, accepted):
+    processes = RoomProcesses(store, clock, configured.sandbox)
+    for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy, accepted, processes):
         await part.load()
     if people.get(LOCAL, OWNER) is not None:
         await personas.load()
@@ -308,6 +311,7 @@ async def _assemble(
         upstreams=upstreams,
         remote=remote,
         sandbox=sandbox,
+        processes=processes,
         sessions=ShellSessions(store, clock, configured.sessions, BUILTINS),
         executions=executions,
         run_nested=ask,

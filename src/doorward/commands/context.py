@@ -22,6 +22,7 @@ from doorward.gate.approvals import Approvals
 from doorward.gate.drafts import Drafts
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
+from doorward.gate.processes import RoomProcesses
 from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.policy import Policy
 from doorward.gate.recipes.recipe import SandboxTerms
@@ -97,6 +98,8 @@ class Services(msgspec.Struct, kw_only=True):
     remote: HttpConnector
     """HTTP access and login to remote upstream servers."""
     sandbox: Sandbox
+    processes: RoomProcesses
+    """The long-running programs of rooms."""
     sessions: ShellSessions
     """The shell sessions and their built-in commands."""
     executions: ExecutionRegistry

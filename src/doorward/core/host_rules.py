@@ -11,7 +11,7 @@ import msgspec
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _PORTS = (80, 443)
-_VALID = "valid: a name such as pypi.org, *.npmjs.org for all names below npmjs.org, or an address; each with :port or without"
+_VALID = "valid: a name such as pypi.org, *.npmjs.org for all names below it, or an address; each with :port or without"
 
 
 class HostRule(msgspec.Struct, frozen=True):
@@ -35,6 +35,8 @@ class HostRule(msgspec.Struct, frozen=True):
 
 def parse_rule(text: str) -> HostRule:
     """Parse one rule. Raises ValueError with the reason and what is valid."""
+    if "/" in text:
+        raise ValueError(f"it is not a host; {_VALID}")
     host, ports = _split_port(text)
     below = host.startswith("*.")
     name = normalize_host(host.removeprefix("*."))

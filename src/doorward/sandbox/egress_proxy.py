@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import contextlib
 import ipaddress
 import logging
 import re
@@ -23,16 +22,14 @@ import msgspec
 from doorward.core.errors import DoorwardError
 from doorward.core.host_rules import HostRule, find_rule, normalize_host
 from doorward.sandbox.program import RoomKey
+from doorward.sandbox.relay import LARGEST_HEAD, relay, write_text
 
 log = logging.getLogger(__name__)
 
-_LARGEST_HEAD = 65_536
 _HEAD_SECONDS = 30.0
 _CONNECT_SECONDS = 20.0
-_IDLE_SECONDS = 600.0
 _MOST_CONNECTIONS = 128
 _MOST_REFUSALS = 200
-_PIECE = 65_536
 _REQUEST = re.compile(rb"([A-Z]{1,32}) ([!-~]+) HTTP/1\.[01]")
 _OF_THE_HOP = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host", b"upgrade")
 
@@ -71,7 +68,7 @@ class EgressProxy:
     async def listen(self, sock: socket.socket) -> None:
         """Accept connections on this socket, which it does not close."""
         if self._server is None:
-            self._server = await asyncio.start_server(self._accept, sock=sock.dup(), limit=_LARGEST_HEAD)
+            self._server = await asyncio.start_server(self._accept, sock=sock.dup(), limit=LARGEST_HEAD)
 
     def list_refused(self, since: int) -> list[str]:
         """The refusals since this time in nanoseconds, each once: the host, the port and the reason."""
@@ -100,12 +97,7 @@ class EgressProxy:
             except asyncio.LimitOverrunError as error:
                 raise _Refused("431 Request Header Fields Too Large", "The header is too long.") from error
         except _Refused as error:
-            body = f"{error}\n".encode()
-            head = f"HTTP/1.1 {error.status}\r\nContent-Type: text/plain; charset=utf-8\r\n".encode()
-            writer.write(head + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
-            with contextlib.suppress(OSError, TimeoutError):
-                async with asyncio.timeout(_HEAD_SECONDS):
-                    await writer.drain()
+            await write_text(writer, error.status, str(error))
         except (OSError, EOFError, TimeoutError):
             pass  # the program closed the connection, or sent nothing
         finally:
@@ -120,11 +112,14 @@ class EgressProxy:
         host, port, path = _parse_target(method, target)
         theirs, onward = await self._connect(host, port)
         try:
+            begin = b""
             if method == "CONNECT":
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                onward.write(_rewrite_head(method, path, urlsplit(target).netloc, fields))
-            sent, received = await asyncio.gather(_relay(reader, onward), _relay(theirs, writer))
+                begin = _rewrite_head(method, path, urlsplit(target).netloc, fields)
+                onward.write(begin)
+            sent, received = await asyncio.gather(relay(reader, onward), relay(theirs, writer))
+            sent += len(begin)
             log.info("room %s: %s:%d ended, %d bytes sent, %d received", self._room[1], host, port, sent, received)
         finally:
             onward.close()
@@ -182,21 +177,3 @@ def _rewrite_head(method: str, path: str, host: str, fields: bytes) -> bytes:
     name = host.rpartition("@")[2]
     lines = [f"{method} {path} HTTP/1.1".encode(), f"Host: {name}".encode(), *kept, b"Connection: close"]
     return b"\r\n".join(lines) + b"\r\n\r\n"
-
-
-async def _relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
-    """Copy one direction until it ends; return its bytes."""
-    total = 0
-    with contextlib.suppress(OSError, TimeoutError):
-        while True:
-            async with asyncio.timeout(_IDLE_SECONDS):
-                piece = await reader.read(_PIECE)
-                if not piece:
-                    break
-                total += len(piece)
-                writer.write(piece)
-                await writer.drain()
-    with contextlib.suppress(OSError):
-        if writer.can_write_eof():
-            writer.write_eof()
-    return total

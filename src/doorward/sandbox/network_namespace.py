@@ -1,6 +1,6 @@
 """A network namespace that the programs of one room share. It has a loopback interface and nothing else.
 
-No process stays in it: Doorward holds it open by its descriptors, so it ends with the last program and with Doorward.
+Doorward holds it open by its descriptors, not by a process, so it ends with its last program and with Doorward.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ class NetworkNamespace:
         """Its descriptors, by the numbers that `enter` expects."""
         self.proxy = proxy
         """A socket bound to the proxy's port on its loopback, not listening yet."""
+        self._sockets: HelperProcess | None = None
+        """The process that opens sockets in it, started when the first one is needed."""
+        self._opening = asyncio.Lock()
 
     @classmethod
     async def create(cls, bwrap: str) -> NetworkNamespace:
@@ -54,7 +57,34 @@ class NetworkNamespace:
         code = str(Path(view.helper_code_folder()).parent)
         return [python, "-I", "-S", "-c", f"{_START}join()", code, *around]
 
+    async def open_socket(self, family: int) -> socket.socket:
+        """A new TCP socket in this namespace, which Doorward can connect to a port of its loopback."""
+        async with self._opening:
+            if self._sockets is None:
+                code = str(Path(view.helper_code_folder()).parent)
+                self._sockets = spawn_helper([], f"{_START}hand_out_sockets()", code, descriptors=self.descriptors)
+            helper = self._sockets
+            try:
+                messages.send(helper.control, messages.encode({"family": family}))
+                async with asyncio.timeout(_START_TIMEOUT):
+                    await _wait_readable(helper.control)
+                answer, descriptors = messages.receive(helper.control)
+            except (OSError, TimeoutError) as error:
+                self._close_sockets()
+                raise WorkerGone(f"the room's network gave no socket: {error}") from error
+            if answer is None:
+                why = helper.last_error_line()
+                self._close_sockets()
+                raise WorkerGone(why or "the room's network gave no socket")
+        return socket.socket(fileno=descriptors[0])
+
+    def _close_sockets(self) -> None:
+        helper, self._sockets = self._sockets, None
+        if helper is not None:
+            _end(helper)
+
     def close(self) -> None:
+        self._close_sockets()
         for descriptor in self.descriptors.values():
             os.close(descriptor)
         self.descriptors.clear()

@@ -69,6 +69,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Wall-clock time limit."""
     output_bytes: int = 1_000_000
     """Bytes of each stream to keep; the rest is only counted."""
+    resident: bool = False
+    """Whether it runs until somebody stops it: without time limits, and its output is passed on but not kept."""
 
 
 class SandboxResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +23,11 @@ _PIECE = 65_536
 
 
 class OutputCapture:
-    def __init__(self, stream: OutputStream, most: int, tell: OnOutput | None) -> None:
+    def __init__(self, stream: OutputStream, most: int, tell: OnOutput | None, *, keeps: bool = True) -> None:
+        """Without `keeps`, all output is passed on and none is kept."""
         self._stream: OutputStream = stream
-        self._most = most
+        self._most = most if keeps else sys.maxsize
+        self._keeps = keeps
         self._on_output = tell
         self._kept = bytearray()
         self.total = 0
@@ -69,7 +72,8 @@ class OutputCapture:
         self.total += len(piece)
         if room > 0:
             piece = piece[:room]
-            self._kept += piece
+            if self._keeps:
+                self._kept += piece
             if self._on_output is not None:
                 self._on_output(self._stream, piece)
         return True
@@ -90,8 +94,9 @@ class ProgramRun:
     def __init__(self, program: Program, worker: Worker, on_output: OnOutput | None) -> None:
         self._program = program
         self._worker = worker
-        self._out = OutputCapture("stdout", program.output_bytes, on_output)
-        self._err = OutputCapture("stderr", program.output_bytes, on_output)
+        keeps = not program.resident
+        self._out = OutputCapture("stdout", program.output_bytes, on_output, keeps=keeps)
+        self._err = OutputCapture("stderr", program.output_bytes, on_output, keeps=keeps)
         self._stopped: StopReason = ""
         self._timer: asyncio.TimerHandle | None = None
 
@@ -100,8 +105,10 @@ class ProgramRun:
     ) -> tuple[SandboxResult, int]:
         """Run the program; return its result and the descriptor of its copy-on-write layer, or -1."""
         program = self._program
-        place = {"workspace_path": program.workspace_path} if program.workspace_path else {}
-        message = _encode_message({"argv": program.argv, "environment": environment, "folder": folder, **place})
+        begin = {"argv": program.argv, "environment": environment, "folder": folder, "stays": program.resident}
+        if program.workspace_path:
+            begin["workspace_path"] = program.workspace_path
+        message = _encode_message(begin)
         if len(message) > MAX_MESSAGE_BYTES:
             raise CommandFailed(
                 f"The program's arguments are too long: {len(message)} bytes, at most {MAX_MESSAGE_BYTES}."
@@ -149,6 +156,8 @@ class ProgramRun:
         """Start to read output as it arrives, and set the time limit."""
         self._out.start_reading()
         self._err.start_reading()
+        if self._program.resident:
+            return
         rest = max(0.0, self._program.seconds - _WATCH_AFTER)
         self._timer = asyncio.get_running_loop().call_later(rest, self._stop, "time")
 

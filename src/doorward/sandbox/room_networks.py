@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import socket
 from collections.abc import Callable, Mapping
 
 from doorward.sandbox import view
@@ -11,7 +13,9 @@ from doorward.sandbox.egress_proxy import EgressProxy, EgressRules
 from doorward.sandbox.grants import is_beneath
 from doorward.sandbox.inside.network_namespace import PROXY_PORT
 from doorward.sandbox.network_namespace import NetworkNamespace
+from doorward.sandbox.port_forwarder import connect_in_room
 from doorward.sandbox.program import RoomKey
+from doorward.sandbox.worker import WorkerGone
 
 _PROXY = f"http://127.0.0.1:{PROXY_PORT}"
 _PROXY_VARIABLES = {
@@ -65,6 +69,19 @@ class RoomNetworks:
         await found.proxy.listen(found.namespace.proxy)
         trust = {name: path for name, path in self._rules.environment.items() if _is_visible(path)}
         return {**_PROXY_VARIABLES, **trust}
+
+    async def connect(self, room: RoomKey, port: int) -> socket.socket:
+        """Connect to a port of the room's loopback. Raises OSError when no program listens there."""
+        found = self._networks.get(room)
+        if found is None:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+        try:
+            try:
+                return await connect_in_room(await found.namespace.open_socket(socket.AF_INET), port)
+            except ConnectionRefusedError:
+                return await connect_in_room(await found.namespace.open_socket(socket.AF_INET6), port)
+        except WorkerGone as error:
+            raise OSError(errno.ENETDOWN, str(error)) from error
 
     def list_refused(self, room: RoomKey, since: int) -> list[str]:
         """The hosts that the room's proxy refused since this time in nanoseconds."""

@@ -23,13 +23,15 @@ from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
 from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, UnreadableChanges, read_changes
+from doorward.sandbox.port_forwarder import PortForwarder
 from doorward.sandbox.program import OnOutput, Program, RoomKey, SandboxProfile, SandboxResult
 from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
+from doorward.sandbox.resident_program import ResidentProgram
 from doorward.sandbox.room_networks import RoomNetworks
 from doorward.sandbox.toolchains import Toolchains, find_toolchains
-from doorward.sandbox.worker import NotStarted, WorkerGone
-from doorward.sandbox.worker_pools import WorkerPools
+from doorward.sandbox.worker import NotStarted, Worker, WorkerGone
+from doorward.sandbox.worker_pools import WorkerPool, WorkerPools
 from doorward.sandbox.zygote import Zygote
 
 log = logging.getLogger(__name__)
@@ -54,6 +56,7 @@ class Sandbox:
         self._scratch: Path | None = None
         self._program_host = ProgramHost(home, settings.sandbox.keep_free_bytes)
         self._networks = RoomNetworks(egress)
+        self._residents: set[ResidentProgram] = set()
 
     async def level(self) -> ConfinementLevel:
         """How well programs are confined here, as measured by a probe that tries to escape."""
@@ -71,6 +74,22 @@ class Sandbox:
         """Run a program to its end. When cancelled, it first ends the program and all its descendants."""
         ended, _ = await self._run(profile, program, on_output)
         return ended
+
+    async def start(self, profile: SandboxProfile, program: Program, on_output: OnOutput) -> ResidentProgram:
+        """Start a program that runs until somebody stops it. Raises CommandFailed when it does not start."""
+        found = await self._check_profile(profile)
+        pool = self._pools.get_pool(profile)
+        try:
+            worker = await pool.take(profile.files, program.read_only if found.namespaces else (), resident=True)
+        except WorkerGone as error:
+            raise CommandFailed(f"The sandbox of {program.argv[0]} could not be started: {error}.") from error
+        started = ResidentProgram(
+            program.argv[0], worker, self._run_in(found, pool, worker, profile, program, on_output)
+        )
+        self._residents.add(started)
+        started.add_done_callback(lambda: self._residents.discard(started))
+        await started.wait_started()
+        return started
 
     async def run_on_copy(
         self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None
@@ -131,6 +150,12 @@ class Sandbox:
         """Whether a program has network access now and so can reach local ports, or has reached one by a proxy."""
         return self._program_host.with_network > 0 or self._networks.reached_loopback
 
+    async def open_port(self, name: str, room: RoomKey, port: int) -> PortForwarder:
+        """Open a port of a room's loopback to the browsers that get a link to it."""
+        forwarder = PortForwarder(name, lambda: self._networks.connect(room, port))
+        await forwarder.listen()
+        return forwarder
+
     def list_refused_hosts(self, room: RoomKey, since: int) -> list[str]:
         """The hosts that programs of a room were refused since this time in nanoseconds."""
         return self._networks.list_refused(room, since)
@@ -138,6 +163,8 @@ class Sandbox:
     async def close(self) -> None:
         """End every program and helper process."""
         await self._program_host.close()
+        for resident in list(self._residents):
+            await resident.kill()
         await self._pools.close()
         self._networks.close()
         self._draft_roots.close()
@@ -161,12 +188,24 @@ class Sandbox:
     async def _attempt(
         self, found: Confinement, profile: SandboxProfile, program: Program, on_output: OnOutput | None
     ) -> tuple[SandboxResult, int]:
-        disk = (
-            (profile.draft or profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
-        )
-        folder = f"{found.workspace_path(profile)}/{program.folder}"
         pool = self._pools.get_pool(profile)
-        worker = await pool.take(profile.files, program.read_only if found.namespaces else ())
+        read_only = program.read_only if found.namespaces else ()
+        worker = await pool.take(profile.files, read_only)
+        return await self._run_in(found, pool, worker, profile, program, on_output)
+
+    async def _run_in(
+        self,
+        found: Confinement,
+        pool: WorkerPool,
+        worker: Worker,
+        profile: SandboxProfile,
+        program: Program,
+        on_output: OnOutput | None,
+    ) -> tuple[SandboxResult, int]:
+        """Run the program in a worker of this pool, and give the worker back."""
+        written = profile.draft or profile.workspace
+        disk = (written, self._settings.keep_free_bytes) if profile.files == "write" else None
+        folder = f"{found.workspace_path(profile)}/{program.folder}"
         try:
             running = ProgramRun(program, worker, on_output)
             if found.namespaces:

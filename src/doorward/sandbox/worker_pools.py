@@ -26,13 +26,18 @@ class WorkerPool:
         self._taken = 0
         self._used_at = asyncio.get_running_loop().time()
 
-    async def take(self, files: FileAccess, read_only: Sequence[str] = ()) -> Worker:
+    async def take(self, files: FileAccess, read_only: Sequence[str] = (), *, resident: bool = False) -> Worker:
         """Take a worker for one program, and give it back afterwards. Waits while the pool is at its limit.
 
-        A program with `read_only` paths gets a worker of its own.
+        A program with `read_only` paths gets a worker of its own, and so does one that is `resident`: it runs until
+        somebody stops it, and does not count against the limit.
         """
         self._taken += 1
         try:
+            if resident:
+                worker = await self._start_worker(files, {"read_only": read_only})
+                worker.resident = True
+                return worker
             await self._places.acquire()
             try:
                 idle = None if read_only else self._take_idle(files)
@@ -50,11 +55,12 @@ class WorkerPool:
         await self._get_zygote()
 
     def give_back(self, worker: Worker) -> None:
-        if worker.used or self._zygote is None:
+        if worker.used or worker.resident or self._zygote is None:
             worker.close()
         else:
             self._idle[worker.files].append(worker)
-        self._places.release()
+        if not worker.resident:
+            self._places.release()
         self._taken -= 1
         self._used_at = asyncio.get_running_loop().time()
 

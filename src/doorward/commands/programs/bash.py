@@ -65,30 +65,27 @@ def make_task(ctx: Context, command: str, folder: str, live: bool) -> runner.Pro
     )
 
 
-class BashCommand(Command):
-    """Refuses a destructive script when its parameters are checked, so that it never waits for approval."""
-
-    def check(self, params: Mapping[str, Any]) -> None:
-        super().check(params)
-        script = params["command"]
-        if "\x00" in script:
-            raise BadParams("bash: the script contains a NUL byte, which is not valid in a script.")
-        size = len(script.encode())
-        if size > LARGEST_SCRIPT:
-            raise BadParams(f"bash: the script has {size} bytes; at most {LARGEST_SCRIPT} are allowed.")
-        normalize_folder(params.get("folder", "."))
-        why = explain_refusal(script)
-        if why:
-            raise BadParams(
-                f"bash: the script is refused because it {why}.",
-                hint="Change only files in the workspace, and name each of them.",
-            )
+def check_script(name: str, params: Mapping[str, Any]) -> None:
+    """Refuse a destructive script when its parameters are checked, so that it never waits for approval."""
+    script = params["command"]
+    if "\x00" in script:
+        raise BadParams(f"{name}: the script contains a NUL byte, which is not valid in a script.")
+    size = len(script.encode())
+    if size > LARGEST_SCRIPT:
+        raise BadParams(f"{name}: the script has {size} bytes; at most {LARGEST_SCRIPT} are allowed.")
+    normalize_folder(params.get("folder", "."))
+    why = explain_refusal(script)
+    if why:
+        raise BadParams(
+            f"{name}: the script is refused because it {why}.",
+            hint="Change only files in the workspace, and name each of them.",
+        )
 
 
 def _build_command() -> Command:
     schema, arguments = signature_schema(bash)
     text = (bash.__doc__ or "").strip()
-    command = BashCommand(
+    command = Command(
         "bash",
         Facts(
             tier=Tier.CODE,
@@ -115,6 +112,7 @@ def _build_command() -> Command:
     command.effect = show_effect
     command.preview = foresee
     command.runs_trial = True
+    command.checks(partial(check_script, "bash"))
     return command
 
 

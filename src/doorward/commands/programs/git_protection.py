@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -111,6 +111,21 @@ def restore_guarded(workspace: Path, before: Mapping[str, Snapshot], *, asks: bo
         named = ", ".join(map(repr, failed[:10]))
         raise CommandFailed(f"The program changed {named}, which your tools run later, and it could not be restored.")
     return changed
+
+
+def find_new_guarded(workspace: Path, before: Mapping[str, Snapshot], kept: Collection[str]) -> list[str]:
+    """The guarded paths that appeared or changed, except in the repositories `kept`. This call blocks."""
+    try:
+        after = find_guarded(workspace)
+    except OSError:  # the workspace is gone
+        return []
+    return [
+        path
+        for path, state in sorted(after.items())
+        if find_repository(path) not in kept
+        and digest_or_empty(before.get(path)) != digest_or_empty(state)
+        and not _is_harmless(path, state)
+    ]
 
 
 def _walk(root: int, *, opens: bool) -> Iterator[str]:

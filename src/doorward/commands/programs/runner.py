@@ -166,7 +166,7 @@ def with_environment(task: ProgramTask, environment: Mapping[str, str]) -> Progr
 async def run(ctx: Context, task: ProgramTask) -> ProgramResult:
     """Run a program to its end and stream its output. A failure is raised as an error that carries the result."""
     network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
-    result = await _run(ctx, task, *_prepare(ctx, task, network))
+    result = await _run(ctx, task, *prepare(ctx, task, network))
     if network.note:
         result["network"] = network.note
     return result
@@ -231,6 +231,8 @@ async def _explain_no_trial(ctx: Context, task: ProgramTask) -> str:
     network = await find_network(ctx, wanted=task.network, shares=task.shares_loopback)
     if task.network or network.reaches_out:
         return "Not run on a copy, because it would use the network."
+    if network.room and ctx.services.processes.has_running(network.room):
+        return "Not run on a copy, because it could reach the processes that run in this room."
     if not task.writes:
         return "It changes nothing."
     if ctx.call.draft:
@@ -247,7 +249,7 @@ async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
     if await _explain_no_trial(ctx, task):
         return None
     # Nothing is approved yet, so it must not reach the room's other programs.
-    profile, program = _prepare(ctx, task, ProgramNetwork())
+    profile, program = prepare(ctx, task, ProgramNetwork())
     done = await run_trial(ctx, profile, program, None)
     return await asyncio.to_thread(describe_trial, done)
 
@@ -262,7 +264,8 @@ def find_limits(settings: SandboxSettings, profile: ProfileName) -> SandboxSetti
     return settings.build if profile == "build" else settings
 
 
-def _prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
+def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
+    """The profile and the program of a run."""
     settings = find_limits(ctx.services.settings.sandbox, "build" if ctx.call.draft else task.profile)
     files: FileAccess = "write" if task.writes else "read"
     profile = SandboxProfile(

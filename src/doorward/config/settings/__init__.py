@@ -158,7 +158,7 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_unconfined: bool = False
     """Whether programs may run with resource limits only, on systems that offer no confinement."""
     network: bool = False
-    """Whether catalogue commands that request network access get it."""
+    """Whether catalogue commands that request network access get it, and programs of rooms whose recipe says `all`."""
     readable: tuple[str, ...] = ()
     """Further folders that programs may read, as absolute paths outside /tmp, /dev, /proc, /sys and the home folder."""
     cpu_seconds: Count = 30
@@ -185,6 +185,10 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum programs of one workspace that run at the same time; further ones wait."""
     idle_seconds: Seconds = 60.0
     """How long an idle sandbox helper process is kept."""
+    room_processes: Count = 10
+    """Maximum long-running programs of process/start at the same time in one room."""
+    caller_processes: Count = 5
+    """Maximum long-running programs of process/start at the same time of one caller in one room."""
     build: BuildSettings = BuildSettings()
     """The limits of programs with the profile `build`: a table `[sandbox.build]`."""
 
@@ -313,7 +317,7 @@ class UpstreamSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_entries: Annotated[int, Meta(ge=1, le=100_000)] = 2_000
     """Maximum tools, resources and prompts, each, that are taken from one upstream server."""
     private_addresses: tuple[str, ...] = ()
-    """Private networks, such as `10.0.0.0/8`, that the names of upstream servers may resolve to."""
+    """Private networks, such as `10.0.0.0/8`, that upstream servers and the hosts in recipes may resolve to."""
     client_metadata_url: str = ""
     """The https address of this server's OAuth client metadata document, for authorization servers that support it."""
     callback_port: Annotated[int, Meta(ge=0, le=65_535)] = 0

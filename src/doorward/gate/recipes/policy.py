@@ -95,7 +95,7 @@ class Policy:
         key = (command.name, command.facts.tier, command.version)
         ruling = self._rulings.get(key)
         if ruling is None:
-            bare = decide_permission(self._commands, command.name, command.facts.tier)
+            bare = self._decide(command)
             ruling = Ruling(bare.allowed, self._rule_name(bare.rule), bare.reason)
             if len(self._rulings) >= _MAX_RULINGS:  # commands of upstream servers may change without end
                 self._rulings.clear()
@@ -103,13 +103,24 @@ class Policy:
             ruling = self._rulings[key] = self._observed(ruling)
         return ruling
 
+    def _decide(self, command: Command) -> Ruling:
+        """Decide by the command's own name and, where the recipe does not name it, by its equivalent too."""
+        own = decide_permission(self._commands, command.name, command.facts.tier)
+        if not own.allowed or _governing_name(command, (self._commands or AiCommands()).whitelist) == command.name:
+            return own
+        other = decide_permission(self._commands, command.equivalent, command.facts.tier)
+        if other.allowed:
+            return own
+        reason = f"{command.name} needs the same permission as {command.equivalent}. {other.reason}"
+        return Ruling(False, other.rule, reason)
+
     def allows_name(self, name: str, tier: Tier) -> bool:
         """Whether AIs may call a command of this name and tier, before parameter rules."""
         return self.observes or decide_permission(self._commands, name, tier).allowed
 
     def _deny_unsatisfiable(self, command: Command) -> Ruling | None:
         """Deny a command that no call can satisfy: a rule requires a parameter that the command does not have."""
-        for pattern in matching_patterns(command.name):
+        for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter in self._parameter_rules.get(pattern, {}):
                 if parameter not in command.schema["properties"]:
                     reason = f"{command.name} has no parameter {parameter!r}, but this room's recipe has a rule for it."
@@ -130,7 +141,7 @@ class Policy:
         """Return the parameters of this command that have rules."""
         if not self._parameter_rules:
             return frozenset()
-        patterns = matching_patterns(command.name)
+        patterns = matching_patterns(_governing_name(command, self._parameter_rules))
         return frozenset(name for pattern in patterns for name in self._parameter_rules.get(pattern, {}))
 
     def has_allowances(self, command: Command) -> bool:
@@ -141,7 +152,7 @@ class Policy:
         """Whether these parameters satisfy every rule of every pattern that matches the command."""
         if not self._parameter_rules:
             return self._no_rules
-        for pattern in matching_patterns(command.name):
+        for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter, rule in self._parameter_rules.get(pattern, {}).items():
                 if parameter in unknown or (parameter in params and rule.allows(params[parameter])):
                     continue
@@ -160,7 +171,7 @@ class Policy:
         """Return the approval terms of this command, or None if it needs no approval."""
         if not self._approvals:
             return None
-        pattern = match_pattern(self._approvals, command.name)
+        pattern = match_pattern(self._approvals, _governing_name(command, self._approvals))
         return None if pattern is None else self._approvals[pattern]
 
     def allows_without_approval(
@@ -186,11 +197,18 @@ class Policy:
 
     def approval_rule(self, command: Command) -> str:
         """Return the rule that requires approval of this command."""
-        pattern = match_pattern(self._approvals, command.name)
+        pattern = match_pattern(self._approvals, _governing_name(command, self._approvals))
         return _own_approval_rule(command) if pattern is None else self._rule_name(f'requireApproval "{pattern}"')
 
     def _rule_name(self, rule: str) -> str:
         return f"recipe {self.recipe.recipe_id}: {rule}"
+
+
+def _governing_name(command: Command, patterns: Container[str]) -> str:
+    """The name whose rules apply: the command's own or, where no pattern names it or its family, its equivalent's."""
+    if not command.equivalent or match_pattern(patterns, command.name) not in (None, "*"):
+        return command.name
+    return command.equivalent
 
 
 def _to_terms(rule: bool | ApprovalRule) -> ApprovalTerms:

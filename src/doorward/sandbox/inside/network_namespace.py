@@ -23,11 +23,27 @@ def create() -> None:
         messages.send(control, messages.encode({"ready": True}), (user, network, proxy.fileno()))
 
 
-def join() -> None:
-    """Enter the namespaces, then run the command line that starts the sandbox."""
+def hand_out_sockets() -> None:
+    """Enter the namespaces, then give Doorward a new TCP socket for each message, until it closes."""
+    _enter()
+    control = socket.socket(fileno=CONTROL)
+    while True:
+        message, _ = messages.receive(control)
+        if message is None:
+            return
+        with socket.socket(message["family"], socket.SOCK_STREAM) as made:
+            messages.send(control, messages.encode({"ready": True}), (made.fileno(),))
+
+
+def _enter() -> None:
     # First the user namespace: it has the right to enter the network namespace that belongs to it.
     system.join_namespace(USER_FD, system.NEW_USERS)
     system.join_namespace(NETWORK_FD, system.NEW_NETWORK)
     os.close(USER_FD)
     os.close(NETWORK_FD)
+
+
+def join() -> None:
+    """Enter the namespaces, then run the command line that starts the sandbox."""
+    _enter()
     os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606 - the argv is the sandbox to start

@@ -14,7 +14,7 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-from . import landlock, messages, system
+from . import landlock, listening_ports, messages, system
 from .usage import UsageWatch, can_measure
 
 _SCRATCH = ("/tmp", "/dev/shm")
@@ -247,7 +247,10 @@ def _run_program(
             if ready:
                 asked, _ = messages.receive(sock)
                 if asked is not None and "signal" in asked:
-                    os.kill(program, asked["signal"])
+                    _signal(listening_ports.list_programs() if setup["namespaces"] else [program], asked["signal"])
+                    continue
+                if asked is not None and "ports" in asked:
+                    messages.send(sock, messages.encode({"ports": listening_ports.list_ports()}))
                     continue
                 gone = asked is None
                 stopped = "asked"
@@ -279,6 +282,12 @@ def _find_in_workspace(workspace: str, message: dict[str, Any]) -> str:
             return f"{folder}/{path}"
         folder = os.path.dirname(folder)
     return ""
+
+
+def _signal(processes: list[int], number: int) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 def _stream_actions(descriptors: list[int]) -> list[Any]:

@@ -232,6 +232,21 @@ interface Persona {
   energy?: { level?: number; status?: string };
 }
 
+/** A long-running program of a room. */
+interface RoomProcess {
+  id: string;
+  name: string;
+  command: string;
+  folder: string;
+  room: string;
+  caller: string;
+  state: "running" | "ended";
+  startedAt: string;
+  seconds: number;
+  ports?: number[];
+  end?: string;
+}
+
 interface Execution {
   execution: string;
   command: string;
