@@ -13,6 +13,7 @@ from doorward.commands.recipe import parse_draft
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family
 from doorward.core.errors import BadParams, Conflict, NotPermitted
+from doorward.core.registry import Registry
 from doorward.gate.approval import Approval
 from doorward.gate.approvals import LastingAnswer
 from doorward.gate.recipes.narrow_rules import (
@@ -79,7 +80,7 @@ async def rules(
 ) -> OfferedRules:
     """Show the rules that an approval for the session or for always would take, and what they would have decided."""
     approval = await ctx.services.approvals.find_pending(ctx.caller, id)
-    offered, why = find_offered_rules(ctx, approval)
+    offered, why = find_offered_rules(ctx.services.registry, approval)
     always = why or _why_not_always(ctx, approval)
     items: list[OfferedRule] = [
         {
@@ -103,11 +104,11 @@ async def rules(
     }
 
 
-def find_offered_rules(ctx: Context, approval: Approval) -> tuple[list[NarrowRule], str]:
+def find_offered_rules(registry: Registry, approval: Approval) -> tuple[list[NarrowRule], str]:
     """Return the rules that this approval offers, or why it offers none."""
-    if approval.command not in ctx.services.registry:
+    if approval.command not in registry:
         return [], f"The command {approval.command} no longer exists."
-    command, params = ctx.services.registry[approval.command], json.loads(approval.params)
+    command, params = registry[approval.command], json.loads(approval.params)
     if approval.quorum > 1:
         return [], f"The call needs {approval.quorum} approvals, so each call is asked about."
     if not approval.room:
@@ -124,7 +125,7 @@ def find_offered_rules(ctx: Context, approval: Approval) -> tuple[list[NarrowRul
 
 def choose_rule(ctx: Context, approval: Approval, name: RuleName) -> NarrowRule:
     """Return the rule of this name, or refuse with the reason or the names there are."""
-    offered, why = find_offered_rules(ctx, approval)
+    offered, why = find_offered_rules(ctx.services.registry, approval)
     if why:
         raise Conflict(f"{why} Nothing was decided.")
     for one in offered:

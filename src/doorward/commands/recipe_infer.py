@@ -40,7 +40,7 @@ class InferredRecipe(TypedDict):
     cost=5,
     timeout=120,
     undo=READS_ONLY,
-    examples=[Example("a recipe for what agents did in the lab", {"inRoom": "lab", "days": 7})],
+    examples=[Example("a recipe for what agents did in general", {"inRoom": "general", "days": 7})],
     related=["recipe/diff", "recipe/preview", "recipe/put"],
     humans_only=True,
     is_status_poll=True,

@@ -55,6 +55,10 @@ class Requirement(msgspec.Struct, frozen=True):
             return ruling
         return msgspec.structs.replace(ruling, rule=self.exemption)
 
+    def note_in(self, admitted: Admitted) -> Admitted:
+        """The admitted call with the ruling to record."""
+        return msgspec.structs.replace(admitted, ruling=self.note_on(admitted.ruling))
+
 
 class Approver:
     def __init__(self, approvals: Approvals, authorizer: Authorizer, executor: Executor, settings: Settings) -> None:

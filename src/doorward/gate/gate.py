@@ -119,15 +119,16 @@ class Gate:
         with NestedPlace.of(parent) if parent else self._slots.place(call.session) as place:
             reservation = self._energy.reserve(call)
             try:
+                admitted = Admitted(call, ruling, timeout_for(call, policy), reservation.amount)
                 credential = self._nested.credential(progress)
                 needed = await self._approver.required(call, policy, credential)
-                admitted = Admitted(call, needed.note_on(ruling), timeout_for(call, policy), reservation.amount)
                 if ticket is None and needed.terms is not None:
                     progress.previewing = True
                     raise await self._approver.park(admitted, place, needed.terms, credential)
                 approval = await self._approver.settle(call, needed.terms, ticket) if ticket else None
                 with self._nested.opened(progress, call) as execution:
-                    return await self._runner.run(Run(admitted, approval, execution, place, reservation, request.cache))
+                    noted = needed.note_in(admitted)
+                    return await self._runner.run(Run(noted, approval, execution, place, reservation, request.cache))
             finally:
                 self._energy.settle(call, reservation, None)
 
