@@ -73,13 +73,12 @@ def _describe_block(answer: _HookAnswer) -> str:
 
 
 def _find_record(command: str, text: str) -> str:
-    """The status of the newest call of a hook with this text; empty if the ledger has none."""
+    """The final status of the newest call of a hook with this text; empty if the ledger has none."""
     params = {"collection": "audit", "filter": {"door": "hook", "command": command}, "orderBy": "-id", "limit": 20}
     found = local_client.run(TerminalRequest(command="data/list", params=params))
-    for record in found.result["items"] if found.status == "done" else []:
-        if text in json.dumps(record["params"]):
-            return str(record["status"])
-    return ""
+    records = found.result["items"] if found.status == "done" else []
+    call = next((one["call"] for one in records if text in json.dumps(one["params"])), "")
+    return next((str(one["status"]) for one in records if call and one["call"] == call), "")
 
 
 def _run_hook(client: ClientHooks, line: str, folder: Path, given: dict[str, Any]) -> _HookAnswer:
