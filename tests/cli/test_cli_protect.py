@@ -263,7 +263,9 @@ def test_a_call_that_cannot_be_judged_is_blocked_with_a_reason(
 
 
 @pytest.mark.parametrize("response", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{}"])
-def test_a_server_that_dies_before_its_answer_blocks_the_call(response: bytes, tmp_path: Path, project: Project) -> None:
+def test_a_server_that_dies_before_its_answer_blocks_the_call(
+    response: bytes, tmp_path: Path, project: Project
+) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "doorward.sock"))
         server.listen()
@@ -284,7 +286,7 @@ def test_a_server_that_dies_before_its_answer_blocks_the_call(response: bytes, t
 
 def test_an_input_that_never_ends_and_a_hook_that_cannot_start_block_the_call(project: Project) -> None:
     program = str(BIN / "doorward")
-    stuck = "import doorward.cli.hook_client as hook, sys; hook._GRACE_SECONDS = 1; sys.exit(hook.main(['codex', '--wait=0']))"
+    stuck = "import doorward.cli.hook_client as h, sys; h._GRACE_SECONDS = 1; sys.exit(h.main(['codex', '--wait=0']))"
     with subprocess.Popen(
         [BIN / "python", "-c", stuck], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as waiting:

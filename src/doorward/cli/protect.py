@@ -109,7 +109,7 @@ def _find_room(named: str, folder: Path) -> str:
     listed = local_client.run(TerminalRequest(command="room/list"))
     if listed.status != "done":
         raise NotFound(listed.message, hint=listed.hint)
-    rooms = {one["room"]: one["workspace"] for one in listed.result["items"] if not one["archived"]}
+    rooms: dict[str, str] = {one["room"]: one["workspace"] for one in listed.result["items"] if not one["archived"]}
     if named:
         if named not in rooms:
             raise NotFound(f"There is no room {named!r}; valid: {', '.join(rooms)}.")
@@ -191,7 +191,7 @@ def _verify(clients: list[ClientHooks], machine: ClientMachine, *, named: bool) 
             continue
         for file, line in installed:
             click.echo(f"{client.title}, with the hook in {file}:")
-            for result in run_canaries(client, line, machine.folder, find_home_folder()):
+            for result in run_canaries(client, line, machine.folder):
                 click.echo(f"  {'proven' if result.passed else 'FAILED'}  {escape_invisible(result.text, lines=False)}")
                 proven, failed = proven + result.passed, failed + (not result.passed)
         _print_unproven(client)

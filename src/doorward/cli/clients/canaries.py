@@ -1,4 +1,4 @@
-"""Proves a client's protection without a model: runs the installed hook as the client would, on calls made up for it."""
+"""Proves a client's protection without a model: runs the installed hook as the client would, on made-up calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _HookAnswer(msgspec.Struct, frozen=True):
     """`allow`, `deny`, `replace`, `block` for exit code 2, or the reason why there is none."""
 
 
-def run_canaries(client: ClientHooks, line: str, folder: Path, home: Path) -> Iterator[CanaryResult]:
+def run_canaries(client: ClientHooks, line: str, folder: Path) -> Iterator[CanaryResult]:
     """Run each canary with the command line from the client's own settings. They wait for nobody's approval."""
     canary = f"true doorward-canary-{new_id()}"
     values = {"canary": canary, "guarded": str(folder / ".git" / "hooks" / canary.split()[1]), "outside": _OUTSIDE}
@@ -88,7 +88,7 @@ def _run_hook(client: ClientHooks, line: str, folder: Path, given: dict[str, Any
 
 def _run_line(line: str, folder: Path, given: bytes) -> _HookAnswer:
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the line is in the person's own settings, which the client runs, too
             ["/bin/sh", "-c", line], input=given, capture_output=True, timeout=_PATIENCE, cwd=folder, check=False
         )
     except subprocess.TimeoutExpired:

@@ -205,13 +205,18 @@ def plan_removal(client: ClientHooks, file: Path) -> ConfigEdit:
             return ConfigEdit(file, before, None)
         for copy in config_edit.list_backups(real):
             earlier = config_edit.read_text(copy)
-            with contextlib.suppress(UnreadableText):
-                if earlier is not None and not [*find_lines(earlier, client)]:
-                    if _add_hooks(earlier, client, lines[0]) == before:
-                        return ConfigEdit(file, before, earlier)
+            if earlier is not None and _leads_to(earlier, before, client, lines[0]):
+                return ConfigEdit(file, before, earlier)
         return ConfigEdit(file, before, _remove_hooks(before, client))
     except UnreadableText as error:
         raise config_edit.unchanged_error(file, error) from error
+
+
+def _leads_to(earlier: str, now: str, client: ClientHooks, line: str) -> bool:
+    """Whether a backup without our hook becomes the present text when the hook is added."""
+    with contextlib.suppress(UnreadableText):
+        return not [*find_lines(earlier, client)] and _add_hooks(earlier, client, line) == now
+    return False
 
 
 def find_installed_lines(client: ClientHooks, file: Path) -> list[str]:

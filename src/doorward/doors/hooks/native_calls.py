@@ -47,8 +47,10 @@ _OURS = re.compile(r"mcp__doorward__|mcp_doorward_|MCP:")
 _SHELL_EVENT = "beforeShellExecution"
 """Cursor's own event for shell calls. Its general event fires for them, too."""
 _PATH_KEYS = frozenset(
-    ("file_path", "notebook_path", "filePath", "path", "dir_path", "dirPath", "absolute_path", "target_file", "files")
-    + ("paths", "include", "target_notebook")
+    (
+        *("file_path", "notebook_path", "filePath", "path", "dir_path", "dirPath", "absolute_path", "target_file"),
+        *("files", "paths", "include", "target_notebook"),
+    )
 )
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
@@ -75,18 +77,17 @@ class HookInput(NamedTuple):
         """The command line that a shell tool would run; empty for other tools."""
         if self.tool == "write_stdin":
             return str(self.input.get("chars", ""))
-        command = self.input.get("command", "") if self.tool in SHELL_TOOLS else ""
-        return shlex.join(map(str, command)) if isinstance(command, list) else str(command)
+        command = self.input.get("command") if self.tool in SHELL_TOOLS else ""
+        return shlex.join(map(str, command)) if isinstance(command, list) else str(command or "")
 
 
 def parse_input(body: Mapping[str, Any]) -> HookInput:
     """Read the tool, its input and the folder. Raises for an input that does not name a tool."""
     folder = body.get("cwd") or next(iter(body.get("workspace_roots") or ()), "")
     event = str(body.get("hook_event_name", ""))
-    if event == _SHELL_EVENT:
-        tool, given = "Shell", {"command": body.get("command")}
-    else:
-        tool, given = body.get("tool_name"), body.get("tool_input", {})
+    is_shell = event == _SHELL_EVENT
+    tool: Any = "Shell" if is_shell else body.get("tool_name")
+    given: Any = {"command": body.get("command")} if is_shell else body.get("tool_input", {})
     if not isinstance(tool, str) or not tool or not isinstance(given, dict) or not isinstance(folder, str):
         raise BadParams(
             "The hook's input is not valid: tool_name must be a name, tool_input an object and cwd a path;"
