@@ -30,6 +30,8 @@ class ClientHooks(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
+    own: str
+    """The client's own tools that act on this machine, for people."""
     programs: tuple[str, ...]
     """Executables whose presence shows that the client is installed."""
     project: str
@@ -69,6 +71,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="claude-code",
         title="Claude Code",
+        own="Bash, Edit, Write, NotebookEdit, Read, Grep, Glob and WebFetch",
         programs=("claude",),
         project=".claude/settings.local.json",
         user=lambda machine: machine.home_path("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
@@ -85,6 +88,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="codex",
         title="Codex",
+        own="its shell, apply_patch, view_image and web search",
         programs=("codex",),
         project=".codex/hooks.json",
         user=lambda machine: machine.home_path("CODEX_HOME", ".codex", "hooks.json"),
@@ -102,6 +106,7 @@ CLIENT_HOOKS = (
         open=(
             _SWITCHED_OFF,
             "Codex runs no hook for its web search, and none for input to a program that already runs.",
+            "The hook does not see which program or folder the model chose for a command line.",
             "A new or changed hook does nothing in Codex until you trust it with /hooks.",
             "In a project, Codex reads hooks only if you trust the folder.",
         ),
@@ -109,6 +114,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="gemini",
         title="Gemini CLI",
+        own="run_shell_command, write_file, replace, read_file, glob and web_fetch",
         programs=("gemini",),
         project=".gemini/settings.json",
         user=lambda machine: machine.home / ".gemini" / "settings.json",
@@ -128,6 +134,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="cursor",
         title="Cursor",
+        own="its shell, its edits, deletions and reads, and Tab",
         programs=("cursor", "cursor-agent"),
         project=".cursor/hooks.json",
         user=lambda machine: machine.home / ".cursor" / "hooks.json",
@@ -149,6 +156,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="vscode",
         title="VS Code",
+        own="its terminal, its edits and its reads",
         programs=("code",),
         project=".github/hooks/doorward.json",
         user=lambda machine: machine.home / ".copilot" / "hooks" / "doorward.json",

@@ -52,6 +52,7 @@ _PATH_KEYS = frozenset(
         *("files", "paths", "include", "target_notebook"),
     )
 )
+_FOLDER_KEYS = ("workdir", "working_directory", "dir_path")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
@@ -80,6 +81,12 @@ class HookInput(NamedTuple):
         command = self.input.get("command") if self.tool in SHELL_TOOLS else ""
         return shlex.join(map(str, command)) if isinstance(command, list) else str(command or "")
 
+    @property
+    def script_folder(self) -> str:
+        """The folder that a shell tool would run it in; empty if the client does not say."""
+        named = next((self.input[key] for key in _FOLDER_KEYS if isinstance(self.input.get(key), str)), "")
+        return os.path.normpath(os.path.join(self.folder, named)) if self.folder or named else ""
+
 
 def parse_input(body: Mapping[str, Any]) -> HookInput:
     """Read the tool, its input and the folder. Raises for an input that does not name a tool."""
@@ -105,9 +112,8 @@ def list_calls(client: str, asked: HookInput) -> list[NativeCall]:
     if tool in SHELL_TOOLS or tool == "write_stdin":
         if not asked.script:
             return [] if tool == "write_stdin" else [_other_tool(facts, given)]
-        folder = next((str(given[key]) for key in ("workdir", "working_directory", "dir_path") if given.get(key)), "")
-        where = os.path.normpath(os.path.join(asked.folder, folder)) if asked.folder or folder else ""
-        return [NativeCall("native/shell", {**facts, "command": asked.script, "folder": where}, "bash")]
+        params = {**facts, "command": asked.script, "folder": asked.script_folder}
+        return [NativeCall("native/shell", params, "bash")]
     paths = [os.path.normpath(os.path.join(asked.folder, path)) for path in dict.fromkeys(_find_paths(tool, given))]
     if tool in READ_TOOLS:
         return [
