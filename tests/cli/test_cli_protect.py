@@ -246,6 +246,7 @@ def test_in_sandbox_mode_a_shell_call_is_replaced_by_one_that_passes_the_gate(pr
         (["claude-code", "--room=nowhere"], '{"tool_name": "Read"}', ""),
         (["claude-code", "--wait=soon"], "{}", "--wait takes whole seconds"),
         (["claude-code", "--loud"], "{}", "given '--loud'"),
+        (["claude-code", "--mode=loose"], "{}", "mode takes judge or sandbox; given 'loose'"),
         ([], "{}", "needs the name of a client"),
         (["claude-code", "--home=/nonexistent"], "{}", "Doorward is not running for /nonexistent"),
     ],

@@ -96,6 +96,8 @@ def command(
     room = _find_room(room, machine.folder)
     line = hook_config.hook_command_line(_hook_words(client, room, mode))
     code = _apply_edit(hook_config.plan_protection(found, file, line), found, yes, remove=False)
+    if code == 0 and scope == "project" and found.shared:
+        click.echo(f"{file} names programs of this machine. Do not commit it.")
     if code == 0:
         _print_state(found, room, mode)
     ctx.exit(code)

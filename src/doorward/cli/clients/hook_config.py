@@ -35,7 +35,9 @@ class ClientHooks(msgspec.Struct, frozen=True, kw_only=True):
     programs: tuple[str, ...]
     """Executables whose presence shows that the client is installed."""
     project: str
-    """The settings file in the project folder, and the one that is not shared with others where there is one."""
+    """The settings file in the project folder."""
+    shared: bool = True
+    """Whether people commit that file to share it."""
     user: Callable[[ClientMachine], Path]
     events: tuple[str, ...]
     entry: Callable[[str], dict[str, Any]]
@@ -74,6 +76,7 @@ CLIENT_HOOKS = (
         own="Bash, Edit, Write, NotebookEdit, Read, Grep, Glob and WebFetch",
         programs=("claude",),
         project=".claude/settings.local.json",
+        shared=False,
         user=lambda machine: machine.home_path("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
         events=("PreToolUse",),
         entry=lambda command: _group(command, onFailure="block"),
