@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import node_peers
-from doorward_process import BIN, Doorward
+from doorward_process import Doorward, Ended
 from scripted_models import DONE, TOOL_SEARCH, AnthropicModel, GeminiModel, OpenAiModel, ScriptedModel, Step
 from waiting import PATIENCE
 
@@ -40,17 +40,16 @@ class Setting(NamedTuple):
     doorward: Doorward
     project: Path
 
+    def run_here(self, *words: str, **env: str) -> Ended:
+        """Run `doorward` in the project."""
+        doorward = Doorward(self.doorward.home, **env)
+        doorward.folder = self.project
+        return doorward(*words)
+
     def connect_and_protect(self, client: str) -> None:
-        for words in (["connect", "--scope", "project", "--room", "project"], ["protect"]):
-            done = subprocess.run(
-                [BIN / "doorward", words[0], client, *words[1:], "--yes"],
-                env=self.doorward.env,
-                cwd=self.project,
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE,
-            )
-            assert done.returncode == 0, done
+        for words in (["connect", client, "--scope", "project", "--room", "project"], ["protect", client]):
+            done = self.run_here(*words, "--yes")
+            assert done.code == 0, done
 
     def run_client(self, *words: str | Path, **env: str) -> str:
         """Run a client in the project, with a home folder of its own, and return what it printed."""
@@ -185,6 +184,11 @@ def test_codex_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Se
         )
     assert DONE in out
     check(setting, client, model, "mcp__doorward")
+    bins = f"{node_peers.CLIENTS / 'node_modules' / '.bin'}:{node_peers.NODE.parent}"
+    proof = setting.run_here("protect", client, "--verify", PATH=f"{bins}:/usr/bin:/bin")
+    assert proof.code == 1
+    assert proof.out.count("  proven  ") == 5
+    assert "FAILED  Codex does not trust this hook and skips it" in proof.out
 
 
 def test_gemini_cli_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Setting) -> None:

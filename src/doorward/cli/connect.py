@@ -19,6 +19,7 @@ from doorward.cli import local_client as runner
 from doorward.cli.clients import config_edit as changes
 from doorward.cli.clients import registry, toml_config
 from doorward.cli.clients.config_edit import ConfigEdit
+from doorward.cli.clients.hook_config import CLIENT_HOOKS
 from doorward.cli.clients.program import find_program
 from doorward.cli.clients.registry import CLIENTS, GENERIC, HttpEntry, McpClientConfig, Scope, StdioEntry
 from doorward.config.home import Home
@@ -178,12 +179,16 @@ def _apply_edit(change: ConfigEdit, client: McpClientConfig, way: StdioEntry | H
                 f"{client.title} reads the token from {TOKEN_VARIABLE}; create one with: doorward token create NAME"
             )
         click.echo(client.then)
-        if client.own_tools:
-            click.echo(
-                f"{client.title}'s own tools ({client.own_tools}) stay outside the gate.\n"
-                f"To put them behind it: doorward protect {client.id}"
-            )
+        _print_own_tools(client)
     return 0
+
+
+def _print_own_tools(client: McpClientConfig) -> None:
+    """Print which tools of the client do not pass the gate, for a client that has some."""
+    own = next((hooks.own for hooks in CLIENT_HOOKS if hooks.id == client.id), "")
+    if own:
+        click.echo(f"{client.title}'s own tools stay outside the gate: {own}.")
+        click.echo(f"To make them ask the gate: doorward protect {client.id}")
 
 
 def _list_clients(machine: ClientMachine, server: str) -> None:

@@ -6,10 +6,9 @@ code 2, which blocks the tool call in all clients.
 
 from __future__ import annotations
 
-import _signal
+import _signal  # type: ignore[import-not-found]  # typeshed knows only `signal`, which loads more
 import _socket
 import os
-import sys
 
 _BLOCKED = 2
 _MAX_BYTES = 16 * 1024 * 1024

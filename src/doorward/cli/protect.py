@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from doorward.cli import local_client
 from doorward.cli.clients import hook_config
-from doorward.cli.clients.canaries import run_canaries
+from doorward.cli.clients.canaries import CanaryResult, ask_codex, run_canaries
 from doorward.cli.clients.config_edit import ConfigEdit
 from doorward.cli.clients.hook_config import CLIENT_HOOKS, ClientHooks
 from doorward.cli.clients.program import find_program
@@ -19,7 +20,7 @@ from doorward.cli.clients.registry import Scope
 from doorward.config.settings import find_home_folder
 from doorward.core.errors import BadParams, NotFound
 from doorward.core.escape_invisible import escape_invisible
-from doorward.doors.hooks.answers import REPLACES_INPUT
+from doorward.doors.hooks.answers import REPLACED_TOOLS
 from doorward.doors.terminal.messages import TerminalRequest
 from doorward.upstream.client_files import ClientMachine
 
@@ -87,11 +88,16 @@ def command(
     file = found.file(scope, machine)
     if remove:
         ctx.exit(_apply_edit(hook_config.plan_removal(found, file), found, yes, remove=True))
-    if mode == "sandbox" and client not in REPLACES_INPUT:
-        raise BadParams(f"{found.title} cannot replace a tool's input, so --mode sandbox does not work; omit --mode.")
+    if mode == "sandbox" and client not in REPLACED_TOOLS:
+        raise BadParams(
+            f"A hook of {found.title} cannot replace a shell call completely, so --mode sandbox is not available.",
+            hint=f"Omit --mode. It works with {', '.join(REPLACED_TOOLS)}.",
+        )
     room = _find_room(room, machine.folder)
     line = hook_config.hook_command_line(_hook_words(client, room, mode))
     code = _apply_edit(hook_config.plan_protection(found, file, line), found, yes, remove=False)
+    if code == 0 and scope == "project" and found.shared:
+        click.echo(f"{file} names programs of this machine. Do not commit it.")
     if code == 0:
         _print_state(found, room, mode)
     ctx.exit(code)
@@ -109,7 +115,7 @@ def _find_room(named: str, folder: Path) -> str:
     listed = local_client.run(TerminalRequest(command="room/list"))
     if listed.status != "done":
         raise NotFound(listed.message, hint=listed.hint)
-    rooms = {one["room"]: one["workspace"] for one in listed.result["items"] if not one["archived"]}
+    rooms: dict[str, str] = {one["room"]: one["workspace"] for one in listed.result["items"] if not one["archived"]}
     if named:
         if named not in rooms:
             raise NotFound(f"There is no room {named!r}; valid: {', '.join(rooms)}.")
@@ -168,7 +174,7 @@ def _describe_state(client: ClientHooks, machine: ClientMachine) -> str:
     files = dict.fromkeys(str(file) for file, _ in _list_installed(client, machine))
     if files:
         return f"protected in {', '.join(files)}"
-    if any(shutil.which(program) for program in client.programs):
+    if _find_program(client):
         return f"installed, not protected; protect it with: doorward protect {client.id}"
     return "not installed"
 
@@ -191,7 +197,7 @@ def _verify(clients: list[ClientHooks], machine: ClientMachine, *, named: bool) 
             continue
         for file, line in installed:
             click.echo(f"{client.title}, with the hook in {file}:")
-            for result in run_canaries(client, line, machine.folder, find_home_folder()):
+            for result in _list_results(client, line, machine.folder):
                 click.echo(f"  {'proven' if result.passed else 'FAILED'}  {escape_invisible(result.text, lines=False)}")
                 proven, failed = proven + result.passed, failed + (not result.passed)
         _print_unproven(client)
@@ -200,13 +206,19 @@ def _verify(clients: list[ClientHooks], machine: ClientMachine, *, named: bool) 
     return 0 if proven and not failed else _EXIT_NOT_DONE
 
 
+def _list_results(client: ClientHooks, line: str, folder: Path) -> Iterator[CanaryResult]:
+    yield from run_canaries(client, line, folder)
+    if client.id == "codex" and (program := _find_program(client)):
+        yield ask_codex(program, line, folder)
+
+
+def _find_program(client: ClientHooks) -> str:
+    return next((found for name in client.programs if (found := shutil.which(name))), "")
+
+
 def _print_unproven(client: ClientHooks) -> None:
     click.echo("  not proven:")
-    program = next((found for name in client.programs if (found := shutil.which(name))), None)
-    click.echo(
-        f"    That {client.title} runs its hooks: it was not started."
-        if program
-        else f"    That {client.title} runs its hooks: it is not installed here."
-    )
+    why = "no session was started" if _find_program(client) else "it is not installed here"
+    click.echo(f"    That {client.title} runs the hook before its tools: {why}.")
     for sentence in client.open:
         click.echo(f"    {sentence.format(title=client.title)}")

@@ -26,7 +26,9 @@ _CLIENT_SETTINGS = (".claude", ".codex", ".gemini", ".cursor", ".vscode", ".gith
 
 Client = Annotated[str, Meta(description="The client, such as claude-code", min_length=1, max_length=63)]
 Tool = Annotated[str, Meta(description="The client's name of the tool", min_length=1, max_length=200)]
-NativePath = Annotated[str, Meta(description="Absolute path of the file or folder", min_length=1, max_length=4096)]
+NativePath = Annotated[
+    str, Meta(description="Path of the file or folder: absolute, or in the workspace", min_length=1, max_length=4096)
+]
 
 
 class NativeDecision(TypedDict):
@@ -49,7 +51,7 @@ class NativeDecision(TypedDict):
     examples=[
         Example(
             "may Claude Code run make test in its own shell",
-            {"client": "claude-code", "tool": "Bash", "command": "make test", "folder": "/srv/project"},
+            {"client": "claude-code", "tool": "Bash", "command": "make test", "folder": "."},
         )
     ],
     related=["bash", "native/edit"],
@@ -80,7 +82,7 @@ async def shell(
     examples=[
         Example(
             "may Claude Code edit a file with its own tool",
-            {"client": "claude-code", "tool": "Edit", "path": "/srv/project/README.md"},
+            {"client": "claude-code", "tool": "Edit", "path": "README.md"},
         )
     ],
     related=["file/edit", "native/shell"],
@@ -119,7 +121,7 @@ async def edit(
     examples=[
         Example(
             "may Claude Code read a file with its own tool",
-            {"client": "claude-code", "tool": "Read", "path": "/srv/project/README.md"},
+            {"client": "claude-code", "tool": "Read", "path": "README.md"},
         )
     ],
     related=["file/read"],
@@ -165,7 +167,8 @@ for _command in family.commands:
 
 def _check_inside(ctx: Context, path: str, instead: str) -> str:
     """Return the path in the workspace, with symlinks resolved. Raise for a path outside it."""
-    root, real = os.path.realpath(ctx.workspace), os.path.realpath(path)
+    root = os.path.realpath(ctx.workspace)
+    real = os.path.realpath(os.path.join(root, path))
     if real != root and not real.startswith(root.rstrip("/") + "/"):
         raise NotPermitted(
             f"{path} is outside the workspace {root} of room {ctx.call.room!r}.",

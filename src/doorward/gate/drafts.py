@@ -189,6 +189,8 @@ class Drafts:
                 await asyncio.to_thread(save_bases, draft.folder, draft.workspace, 0)
                 await self._store.write(_insert(draft))
                 draft.stored = True
+            if not self._sandbox.is_draft_mounted(draft.folder):
+                await asyncio.to_thread(prune_layer, draft.upper, draft.workspace, draft.bases)
             draft.root = await self._sandbox.open_draft(self.profile(draft))
             return draft.root
 
@@ -245,7 +247,7 @@ class Drafts:
 
         That needs an unmounted draft. While other calls run in it, it is left for later.
         """
-        if len(draft.calls) > 1:
+        if len(draft.calls) > 1 or self._sandbox.is_draft_busy(draft.folder):
             return
         async with draft.lock:
             await self._sandbox.close_draft(draft.folder)

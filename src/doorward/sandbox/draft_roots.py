@@ -12,10 +12,12 @@ class DraftRoots:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
+        self._open: set[str] = set()
         self._nowhere = -1
 
     def put(self, draft: str, root: int) -> None:
         """Make the draft's path lead to this folder, and close the descriptor."""
+        self._open.add(draft)
         if draft in self._numbers:
             os.dup2(root, self._numbers[draft], inheritable=False)
             os.close(root)
@@ -24,12 +26,16 @@ class DraftRoots:
 
     def clear(self, draft: str) -> None:
         """Make the draft's path lead nowhere."""
+        self._open.discard(draft)
         if self._nowhere < 0:
             folder = tempfile.mkdtemp(prefix="doorward-")
             self._nowhere = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             os.rmdir(folder)
         if draft in self._numbers:
             os.dup2(self._nowhere, self._numbers[draft], inheritable=False)
+
+    def is_open(self, draft: str) -> bool:
+        return draft in self._open
 
     def path(self, draft: str) -> str:
         return f"/proc/self/fd/{self._numbers[draft]}"

@@ -125,6 +125,13 @@ class Sandbox:
             raise SandboxUnavailable(f"The draft cannot be opened: {error}.") from error
         return self._draft_roots.path(profile.draft)
 
+    def is_draft_mounted(self, draft: str) -> bool:
+        return self._draft_roots.is_open(draft)
+
+    def is_draft_busy(self, draft: str) -> bool:
+        """Whether a program runs in a draft."""
+        return self._pools.is_draft_busy(draft)
+
     async def close_draft(self, draft: str) -> None:
         """End every program in a draft and unmount it."""
         await self._pools.close_draft(draft)

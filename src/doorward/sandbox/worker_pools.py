@@ -154,6 +154,10 @@ class WorkerPools:
                 self._tidying = asyncio.create_task(self._close_idle())
         return self._pools[key]
 
+    def is_draft_busy(self, draft: str) -> bool:
+        pool = self._pools.get((_draft_key(draft), 0, 0))
+        return pool is not None and pool.idle_since() is None
+
     async def close_draft(self, draft: str) -> None:
         """End everything that runs in a draft, and unmount it."""
         pool = self._pools.pop((_draft_key(draft), 0, 0), None)

@@ -37,9 +37,20 @@ class BeforeImage(msgspec.Struct, frozen=True):
 
 
 def store_image(
-    call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0
+    call: Call,
+    *,
+    kind: str,
+    target: str,
+    before: bytes | None,
+    after: str,
+    at: float,
+    n: int = 0,
+    workspace: str = "",
 ) -> Statement:
-    """Store the content that is about to be replaced. Belongs in the same write as the change."""
+    """Store the content that is about to be replaced. Belongs in the same write as the change.
+
+    `workspace` is given when the change is made in another folder than the call works in.
+    """
     caller = call.caller
     return Statement(
         "INSERT INTO before_images"
@@ -57,7 +68,7 @@ def store_image(
             before,
             after,
             at,
-            call.workspace,
+            workspace or call.workspace,
         ),
     )
 

@@ -1,16 +1,18 @@
-"""Proves a client's protection without a model: runs the installed hook as the client would, on calls made up for it."""
+"""Proves a client's protection without a model: runs the installed hook as the client would, on made-up calls."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from doorward import __version__
 from doorward.cli import local_client
 from doorward.cli.clients.hook_config import ClientHooks, with_words
 from doorward.core.ids import new_id
@@ -34,7 +36,7 @@ class _HookAnswer(msgspec.Struct, frozen=True):
     """`allow`, `deny`, `replace`, `block` for exit code 2, or the reason why there is none."""
 
 
-def run_canaries(client: ClientHooks, line: str, folder: Path, home: Path) -> Iterator[CanaryResult]:
+def run_canaries(client: ClientHooks, line: str, folder: Path) -> Iterator[CanaryResult]:
     """Run each canary with the command line from the client's own settings. They wait for nobody's approval."""
     canary = f"true doorward-canary-{new_id()}"
     values = {"canary": canary, "guarded": str(folder / ".git" / "hooks" / canary.split()[1]), "outside": _OUTSIDE}
@@ -48,6 +50,50 @@ def run_canaries(client: ClientHooks, line: str, folder: Path, home: Path) -> It
     with tempfile.TemporaryDirectory() as empty:
         gone = _run_line(with_words(line, f"--wait=0 --home={empty}"), folder, b"{}")
     yield CanaryResult(gone.code == _BLOCKED, f"no server: {_describe_block(gone)}")
+
+
+def ask_codex(program: str, line: str, folder: Path) -> CanaryResult:
+    """Ask Codex itself, without a model, whether it has read this hook and trusts it."""
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "doorward", "version": __version__}}},
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [str(folder)]}},
+    ]
+    answer = _ask_app_server([program, "app-server"], messages, folder)
+    try:
+        hooks = [hook for place in answer["result"]["data"] for hook in place["hooks"] if hook["command"] == line]
+        trusted = [hook["trustStatus"] for hook in hooks if hook["enabled"]]
+    except (KeyError, TypeError):
+        return CanaryResult(False, "Codex did not say which hooks it has read")
+    if not trusted:
+        return CanaryResult(False, "Codex has not read this hook: it does not trust the folder, or hooks are off")
+    if not {*trusted} & {"trusted", "managed"}:
+        return CanaryResult(False, "Codex does not trust this hook and skips it: start Codex, type /hooks and trust it")
+    return CanaryResult(True, "Codex has read this hook and trusts it")
+
+
+def _ask_app_server(command: list[str], messages: list[dict[str, Any]], folder: Path) -> Any:
+    """Send messages to a server on standard input and return its answer to the last one, or None."""
+    with subprocess.Popen(  # noqa: S603 - the client that the person has installed
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
+    ) as server:
+        timer = threading.Timer(_PATIENCE, server.kill)
+        timer.start()
+        try:
+            if server.stdin is None or server.stdout is None:
+                return None
+            server.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in messages))
+            server.stdin.flush()
+            for line in server.stdout:
+                answer = json.loads(line)
+                if answer.get("id") == messages[-1]["id"]:
+                    return answer
+        except (OSError, ValueError):
+            return None
+        finally:
+            timer.cancel()
+            server.kill()
+    return None
 
 
 def _judge_shell(answer: _HookAnswer, canary: str) -> CanaryResult:
@@ -73,13 +119,12 @@ def _describe_block(answer: _HookAnswer) -> str:
 
 
 def _find_record(command: str, text: str) -> str:
-    """The status of the newest call of a hook with this text; empty if the ledger has none."""
+    """The final status of the newest call of a hook with this text; empty if the ledger has none."""
     params = {"collection": "audit", "filter": {"door": "hook", "command": command}, "orderBy": "-id", "limit": 20}
     found = local_client.run(TerminalRequest(command="data/list", params=params))
-    for record in found.result["items"] if found.status == "done" else []:
-        if text in json.dumps(record["params"]):
-            return str(record["status"])
-    return ""
+    records = found.result["items"] if found.status == "done" else []
+    call = next((one["call"] for one in records if text in json.dumps(one["params"])), "")
+    return next((str(one["status"]) for one in records if call and one["call"] == call), "")
 
 
 def _run_hook(client: ClientHooks, line: str, folder: Path, given: dict[str, Any]) -> _HookAnswer:
@@ -89,7 +134,7 @@ def _run_hook(client: ClientHooks, line: str, folder: Path, given: dict[str, Any
 
 def _run_line(line: str, folder: Path, given: bytes) -> _HookAnswer:
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the line is in the person's own settings, which the client runs, too
             ["/bin/sh", "-c", line], input=given, capture_output=True, timeout=_PATIENCE, cwd=folder, check=False
         )
     except subprocess.TimeoutExpired:

@@ -30,10 +30,14 @@ class ClientHooks(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str
+    own: str
+    """The client's own tools that act on this machine, for people."""
     programs: tuple[str, ...]
     """Executables whose presence shows that the client is installed."""
     project: str
-    """The settings file in the project folder, and the one that is not shared with others where there is one."""
+    """The settings file in the project folder."""
+    shared: bool = True
+    """Whether people commit that file to share it."""
     user: Callable[[ClientMachine], Path]
     events: tuple[str, ...]
     entry: Callable[[str], dict[str, Any]]
@@ -69,8 +73,10 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="claude-code",
         title="Claude Code",
+        own="Bash, Edit, Write, NotebookEdit, Read, Grep, Glob and WebFetch",
         programs=("claude",),
         project=".claude/settings.local.json",
+        shared=False,
         user=lambda machine: machine.home_path("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
         events=("PreToolUse",),
         entry=lambda command: _group(command, onFailure="block"),
@@ -85,6 +91,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="codex",
         title="Codex",
+        own="its shell, apply_patch, view_image and web search",
         programs=("codex",),
         project=".codex/hooks.json",
         user=lambda machine: machine.home_path("CODEX_HOME", ".codex", "hooks.json"),
@@ -102,6 +109,7 @@ CLIENT_HOOKS = (
         open=(
             _SWITCHED_OFF,
             "Codex runs no hook for its web search, and none for input to a program that already runs.",
+            "The hook does not see which program or folder the model chose for a command line.",
             "A new or changed hook does nothing in Codex until you trust it with /hooks.",
             "In a project, Codex reads hooks only if you trust the folder.",
         ),
@@ -109,6 +117,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="gemini",
         title="Gemini CLI",
+        own="run_shell_command, write_file, replace, read_file, glob and web_fetch",
         programs=("gemini",),
         project=".gemini/settings.json",
         user=lambda machine: machine.home / ".gemini" / "settings.json",
@@ -128,6 +137,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="cursor",
         title="Cursor",
+        own="its shell, its edits, deletions and reads, and Tab",
         programs=("cursor", "cursor-agent"),
         project=".cursor/hooks.json",
         user=lambda machine: machine.home / ".cursor" / "hooks.json",
@@ -149,6 +159,7 @@ CLIENT_HOOKS = (
     ClientHooks(
         id="vscode",
         title="VS Code",
+        own="its terminal, its edits and its reads",
         programs=("code",),
         project=".github/hooks/doorward.json",
         user=lambda machine: machine.home / ".copilot" / "hooks" / "doorward.json",
@@ -205,13 +216,18 @@ def plan_removal(client: ClientHooks, file: Path) -> ConfigEdit:
             return ConfigEdit(file, before, None)
         for copy in config_edit.list_backups(real):
             earlier = config_edit.read_text(copy)
-            with contextlib.suppress(UnreadableText):
-                if earlier is not None and not [*find_lines(earlier, client)]:
-                    if _add_hooks(earlier, client, lines[0]) == before:
-                        return ConfigEdit(file, before, earlier)
+            if earlier is not None and _leads_to(earlier, before, client, lines[0]):
+                return ConfigEdit(file, before, earlier)
         return ConfigEdit(file, before, _remove_hooks(before, client))
     except UnreadableText as error:
         raise config_edit.unchanged_error(file, error) from error
+
+
+def _leads_to(earlier: str, now: str, client: ClientHooks, line: str) -> bool:
+    """Whether a backup without our hook becomes the present text when the hook is added."""
+    with contextlib.suppress(UnreadableText):
+        return not [*find_lines(earlier, client)] and _add_hooks(earlier, client, line) == now
+    return False
 
 
 def find_installed_lines(client: ClientHooks, file: Path) -> list[str]:

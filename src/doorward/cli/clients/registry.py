@@ -43,8 +43,6 @@ class McpClientConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Executables whose presence shows that the client is installed."""
     then: str
     """What to do next, for the person."""
-    own_tools: str = ""
-    """The client's built-in tools that change files or run programs; they do not pass the gate."""
 
     @property
     def id(self) -> str:
@@ -98,7 +96,6 @@ CLIENTS = (
         http=lambda way: {"type": "http", "url": way.url, "headers": way.headers(f"${{{TOKEN_VARIABLE}}}")},
         programs=("claude",),
         then="Restart Claude Code and type /mcp to see it.",
-        own_tools="Bash, Edit and Write",
     ),
     McpClientConfig(
         place=find_client_file("claude-desktop"),
@@ -111,7 +108,6 @@ CLIENTS = (
         http=lambda way: {"url": way.url, "headers": way.headers(f"${{env:{TOKEN_VARIABLE}}}")},
         programs=("cursor",),
         then="Restart Cursor and enable Doorward in its list of MCP servers.",
-        own_tools="terminal and file edits",
     ),
     McpClientConfig(
         place=find_client_file("vscode"),
@@ -119,7 +115,6 @@ CLIENTS = (
         http=lambda way: {"type": "http", "url": way.url, "headers": way.headers(f"${{env:{TOKEN_VARIABLE}}}")},
         programs=("code",),
         then="Run the command «MCP: List Servers» in VS Code and start Doorward there.",
-        own_tools="terminal and file edits",
     ),
     McpClientConfig(
         place=find_client_file("codex"),
@@ -127,7 +122,6 @@ CLIENTS = (
         http=_codex_http,
         programs=("codex",),
         then="Restart Codex and type /mcp to see it.",
-        own_tools="shell and apply_patch",
     ),
     McpClientConfig(
         place=find_client_file("gemini"),
@@ -135,7 +129,6 @@ CLIENTS = (
         http=lambda way: {"httpUrl": way.url, "headers": way.headers(f"${TOKEN_VARIABLE}")},
         programs=("gemini",),
         then="Restart Gemini CLI and type /mcp to see it.",
-        own_tools="run_shell_command, replace and write_file",
     ),
 )
 GENERIC = "generic"

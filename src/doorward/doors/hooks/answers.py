@@ -7,8 +7,11 @@ from typing import Any
 import msgspec
 
 CLIENTS = ("claude-code", "codex", "gemini", "cursor", "vscode")
-REPLACES_INPUT = frozenset(("claude-code", "codex", "gemini", "vscode"))
-"""Clients whose hooks can replace a tool's input."""
+REPLACED_TOOLS = {"claude-code": "Bash", "gemini": "run_shell_command", "vscode": "run_in_terminal"}
+"""The shell tools whose input a hook can replace completely.
+
+Codex is not among them: its model also chooses the program that runs the command line, which hooks cannot change.
+"""
 
 
 def encode_no_decision() -> bytes:

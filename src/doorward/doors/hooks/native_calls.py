@@ -47,9 +47,12 @@ _OURS = re.compile(r"mcp__doorward__|mcp_doorward_|MCP:")
 _SHELL_EVENT = "beforeShellExecution"
 """Cursor's own event for shell calls. Its general event fires for them, too."""
 _PATH_KEYS = frozenset(
-    ("file_path", "notebook_path", "filePath", "path", "dir_path", "dirPath", "absolute_path", "target_file", "files")
-    + ("paths", "include", "target_notebook")
+    (
+        *("file_path", "notebook_path", "filePath", "path", "dir_path", "dirPath", "absolute_path", "target_file"),
+        *("files", "paths", "include", "target_notebook"),
+    )
 )
+_FOLDER_KEYS = ("workdir", "working_directory", "dir_path")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
@@ -75,18 +78,23 @@ class HookInput(NamedTuple):
         """The command line that a shell tool would run; empty for other tools."""
         if self.tool == "write_stdin":
             return str(self.input.get("chars", ""))
-        command = self.input.get("command", "") if self.tool in SHELL_TOOLS else ""
-        return shlex.join(map(str, command)) if isinstance(command, list) else str(command)
+        command = self.input.get("command") if self.tool in SHELL_TOOLS else ""
+        return shlex.join(map(str, command)) if isinstance(command, list) else str(command or "")
+
+    @property
+    def script_folder(self) -> str:
+        """The folder that a shell tool would run it in; empty if the client does not say."""
+        named = next((self.input[key] for key in _FOLDER_KEYS if isinstance(self.input.get(key), str)), "")
+        return os.path.normpath(os.path.join(self.folder, named)) if self.folder or named else ""
 
 
 def parse_input(body: Mapping[str, Any]) -> HookInput:
     """Read the tool, its input and the folder. Raises for an input that does not name a tool."""
     folder = body.get("cwd") or next(iter(body.get("workspace_roots") or ()), "")
     event = str(body.get("hook_event_name", ""))
-    if event == _SHELL_EVENT:
-        tool, given = "Shell", {"command": body.get("command")}
-    else:
-        tool, given = body.get("tool_name"), body.get("tool_input", {})
+    is_shell = event == _SHELL_EVENT
+    tool: Any = "Shell" if is_shell else body.get("tool_name")
+    given: Any = {"command": body.get("command")} if is_shell else body.get("tool_input", {})
     if not isinstance(tool, str) or not tool or not isinstance(given, dict) or not isinstance(folder, str):
         raise BadParams(
             "The hook's input is not valid: tool_name must be a name, tool_input an object and cwd a path;"
@@ -104,9 +112,8 @@ def list_calls(client: str, asked: HookInput) -> list[NativeCall]:
     if tool in SHELL_TOOLS or tool == "write_stdin":
         if not asked.script:
             return [] if tool == "write_stdin" else [_other_tool(facts, given)]
-        folder = next((str(given[key]) for key in ("workdir", "working_directory", "dir_path") if given.get(key)), "")
-        where = os.path.normpath(os.path.join(asked.folder, folder)) if asked.folder or folder else ""
-        return [NativeCall("native/shell", {**facts, "command": asked.script, "folder": where}, "bash")]
+        params = {**facts, "command": asked.script, "folder": asked.script_folder}
+        return [NativeCall("native/shell", params, "bash")]
     paths = [os.path.normpath(os.path.join(asked.folder, path)) for path in dict.fromkeys(_find_paths(tool, given))]
     if tool in READ_TOOLS:
         return [

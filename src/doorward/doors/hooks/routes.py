@@ -17,13 +17,15 @@ from doorward.core.errors import BadParams, DoorwardError
 from doorward.core.model import Credential, Outcome
 from doorward.core.model import Request as GateRequest
 from doorward.doors.hooks import answers
-from doorward.doors.hooks.native_calls import SHELL_TOOLS, HookInput, NativeCall, list_calls, parse_input
+from doorward.doors.hooks.native_calls import HookInput, NativeCall, list_calls, parse_input
+from doorward.doors.http.call_stream import CLIENT_CLOSED, run_while_connected
 from doorward.doors.http.problems import HTTP_STATUS, HttpProblem
 from doorward.doors.rest import request_reader
 from doorward.gate.gate import Gate
 from doorward.rooms.people import LOCAL
 
 DOOR = "hook"
+_JSON = "application/json"
 _POLL_SECONDS = 0.2
 _LONGEST_WAIT = 600.0
 
@@ -38,18 +40,18 @@ class HookRoutes:
 
     async def _answer(self, request: Request) -> Response:
         try:
-            return Response(await self._decide(request), media_type="application/json")
+            _check_request(request)
+            asked = parse_input(await _read_body(request))
+            body = await run_while_connected(request.receive, self._decide(request, asked))
+            return Response(status_code=CLIENT_CLOSED) if body is None else Response(body, media_type=_JSON)
         except DoorwardError as error:
             reason = _join_sentences(error.message, error.hint)
             return Response(reason, HTTP_STATUS[error.code], media_type="text/plain")
 
-    async def _decide(self, request: Request) -> bytes:
+    async def _decide(self, request: Request, asked: HookInput) -> bytes:
         client, query = request.path_params["client"], request.query_params
-        if client not in answers.CLIENTS:
-            raise BadParams(f"Unknown client {client[:80]!r}; valid: {', '.join(answers.CLIENTS)}.")
-        asked = parse_input(await _read_body(request))
         room = query.get("room", "")
-        if query.get("mode") == "sandbox" and asked.tool in SHELL_TOOLS and client in answers.REPLACES_INPUT:
+        if query.get("mode") == "sandbox" and answers.REPLACED_TOOLS.get(client) == asked.tool:
             return self._encode_replacement(client, room, asked)
         return await self._judge(client, room, asked, _parse_wait(query.get("wait", "")))
 
@@ -87,13 +89,30 @@ class HookRoutes:
     def _encode_replacement(self, client: str, room: str, asked: HookInput) -> bytes:
         """Replace a command line by one that runs it through the gate, in the sandbox."""
         root = os.path.realpath(self._services.workspaces.find(LOCAL, room))
-        folder = os.path.relpath(os.path.realpath(asked.folder or root), root)
-        if folder.startswith(".."):
-            return answers.encode_deny(client, f"{asked.folder} is outside the workspace {root} of room {room!r}.")
-        program = ["env", f"DOORWARD_HOME={self._services.home}", sys.executable, "-I", "-m", "doorward", "run"]
+        given = asked.script_folder or root
+        folder = os.path.relpath(os.path.realpath(given), root)
+        if folder == ".." or folder.startswith("../"):
+            return answers.encode_deny(client, f"{given} is outside the workspace {root} of room {room!r}.")
+        program = [
+            "/usr/bin/env",
+            f"DOORWARD_HOME={self._services.home}",
+            sys.executable,
+            "-I",
+            "-m",
+            "doorward",
+            "run",
+        ]
         options = [f"--room={room}", f"--as={client}", "--wait", "--text"]
         line = shlex.join([*program, *options, "bash", f"--command={asked.script}", f"--folder={folder}"])
         return answers.encode_allow(client, {**asked.input, "command": line})
+
+
+def _check_request(request: Request) -> None:
+    client, mode = request.path_params["client"], request.query_params.get("mode", "judge")
+    if client not in answers.CLIENTS:
+        raise BadParams(f"Unknown client {client[:80]!r}; valid: {', '.join(answers.CLIENTS)}.")
+    if mode not in ("judge", "sandbox"):
+        raise BadParams(f"mode takes judge or sandbox; given {mode[:80]!r}.")
 
 
 async def _read_body(request: Request) -> dict[str, object]:
