@@ -111,6 +111,11 @@ class Authorizer:
         """The ruling on a call with its parameters, and the policy that made it. Raises NotPermitted on denial."""
         policy = self.policy(call.caller, call.room) if call.room else None
         ruling = self._rule(call.caller, call.room, call.command, policy)
+        if ruling.allowed:
+            judged = (
+                self._rule(call.caller, call.room, part, policy) for part, _ in call.command.parts_of(call.params)
+            )
+            ruling = next((one for one in judged if not one.allowed), ruling)
         if ruling.allowed and policy is not None:
             narrowed = policy.check_params(call.command, call.params)
             ruling = ruling if narrowed.allowed else narrowed
@@ -128,7 +133,7 @@ class Authorizer:
         everything that cannot be undone or can widen access. Outside rooms there are no owners and admins to decide, so
         the person it acts for decides.
         """
-        asked = find_approval_terms(policy, command, caller.kind)
+        asked = self._strictest(caller, policy, command, params)
         if asked is None and params is not None and caller.kind != "human":
             if find_guarded_change(command, params) is not None:
                 asked = ApprovalTerms(rule=_GUARDED)
@@ -141,6 +146,20 @@ class Authorizer:
             asked = ApprovalTerms(timeout_seconds=self._patience, rule=rule)
         if asked is not None and policy is None:
             return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=asked.rule)
+        return asked
+
+    def _strictest(
+        self, caller: Caller, policy: Policy | None, command: Command, params: Mapping[str, Any] | None
+    ) -> ApprovalTerms | None:
+        """The approval of a command and of the calls that it is made of. One person's word must do for all of them."""
+        asked = find_approval_terms(policy, command, caller.kind)
+        for part, given in command.parts_of(params) if params is not None else ():
+            more = self.terms(caller, policy, part, given)
+            if asked is None or more is None:
+                asked = asked or more
+            elif (set(asked.approvers), asked.quorum) != (set(more.approvers), more.quorum):
+                reason = f"{command.name} changes files that need different approvals. Change them one by one."
+                raise NotPermitted(reason, rule="built-in: one call, one kind of approval")
         return asked
 
     def explain_rule(self, caller: Caller, room: str, command: Command) -> Ruling:

@@ -54,6 +54,7 @@ class Resolver:
         if command.find_aliased is not None:
             command, params = self._meant(caller, room, command, command.find_aliased, params)
         params = _with_relative_path(command, params)
+        command.parts_of(params)  # parts that cannot be read are refused before anything decides about them
         workspace = self._workspace_of(caller.tenant, room)
         return Call(
             id=new_id(),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from doorward.commands.file import edits, history, inspection, search
+from doorward.commands.file import edits, history, inspection, patch, search
 from doorward.commands.file.family import family
 
 for _command in family.commands:
     if "path" in _command.schema["properties"]:
         _command.path_parameter = "path"
 
-__all__ = ["edits", "family", "history", "inspection", "search"]
+__all__ = ["edits", "family", "history", "inspection", "patch", "search"]

@@ -10,7 +10,7 @@ from doorward.core.command import Command
 from doorward.doors.mcp.offers import RoomOffer
 from doorward.gate.recipes.policy import matching_patterns
 
-MAX_BYTES = 26_000
+MAX_BYTES = 24_500
 """The size of the ranked tools and those of other servers together. With the search, a list stays below 30 KB."""
 
 RANKED = (

@@ -104,7 +104,7 @@ class Policy:
         """Deny a command that no call can satisfy: a rule requires a parameter that the command does not have."""
         for pattern in matching_patterns(command.name):
             for parameter in self._parameter_rules.get(pattern, {}):
-                if parameter not in command.schema["properties"]:
+                if parameter not in command.schema["properties"] and parameter not in command.part_parameters:
                     reason = f"{command.name} has no parameter {parameter!r}, but this room's recipe has a rule for it."
                     return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
         return None
@@ -128,16 +128,20 @@ class Policy:
         return frozenset(name for pattern in patterns for name in self._parameter_rules.get(pattern, {}))
 
     def check_params(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
-        """Whether these parameters satisfy every rule of every pattern that matches the command."""
-        if not self._parameter_rules:
+        """Whether these parameters satisfy every rule of every pattern that matches the command, and of its parts."""
+        parts = [] if unknown else command.parts_of(params)
+        if not self._parameter_rules and not parts:
             return self._no_rules
         for pattern in matching_patterns(command.name):
             for parameter, rule in self._parameter_rules.get(pattern, {}).items():
-                if parameter in unknown or (parameter in params and rule.allows(params[parameter])):
-                    continue
-                reason = _describe_refusal(command, parameter, rule, params)
-                return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
-        return self._no_rules
+                in_parts = parameter in command.part_parameters
+                for given in (one for _, one in parts) if in_parts else (params,):
+                    if parameter in unknown or (parameter in given and rule.allows(given[parameter])):
+                        continue
+                    reason = _describe_refusal(command, parameter, rule, given)
+                    return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
+        judged = (self.rule_on_call(part, given) for part, given in parts)
+        return next((ruling for ruling in judged if not ruling.allowed), self._no_rules)
 
     def approval_terms(self, command: Command) -> ApprovalTerms | None:
         """Return the approval terms of this command, or None if it needs no approval."""
@@ -181,6 +185,10 @@ def is_irreversible(command: Command) -> bool:
 
 def find_guarded_change(command: Command, params: Mapping[str, Any]) -> tuple[str, GuardedPath] | None:
     """Find the guarded path that a call changes, which a person's own tools would run outside the sandbox."""
+    for part, given in command.parts_of(params):
+        found = find_guarded_change(part, given)
+        if found is not None:
+            return found
     if command.reads_only or not command.path_parameter:
         return None
     try:
