@@ -71,7 +71,7 @@ _RESULT_VIEWS = {
     for command, view in (("servers", servers_view.show_servers), ("tools", servers_view.show_tools))
     for name in (f"mcp/{command}", f"mcp_{command}")
 }
-_FLAGS = ("--json", "--dry-run", "--wait", "--cache")
+_FLAGS = ("--json", "--text", "--dry-run", "--wait", "--cache")
 
 
 class RunCommand(click.Command):
@@ -128,6 +128,7 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 @click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; change nothing.")
 @click.option("--cache", is_flag=True, help="For safe reads, accept a cached result up to a minute old.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
+@click.option("--text", "as_text", is_flag=True, help="Print text in a pipe too, as on a terminal, without colours.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -140,6 +141,7 @@ def command(
     dry_run: bool,
     cache: bool,
     as_json: bool,
+    as_text: bool,
 ) -> None:
     """Run COMMAND, followed by its --key=value parameters or by the arguments of a program.
 
@@ -153,6 +155,8 @@ def command(
     On a terminal, output appears as it is written, and Ctrl-C cancels the execution. COMMAND --help shows the
     parameters of a command.
     """
+    if as_json and as_text:
+        raise click.UsageError("--json and --text exclude each other.")
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
         name, pairs = parse_line(" ".join([name, *given]))
@@ -176,20 +180,21 @@ def command(
         outcome = _resolve_approval(ask, outcome, live, wait, at_terminal=at_terminal)
     elif outcome.dry_run and at_terminal and not token:
         _add_trial(ask, outcome)
-    code = _show_outcome(name, outcome, as_json, live.output_shown)
+    code = _show_outcome(name, outcome, as_json, as_text, live.output_shown)
     if outcome.status == "parked":
         _print_next_steps(outcome)
     ctx.exit(EXIT_INTERRUPTED if live.stopping and outcome.code in ("cancelled", "withdrawn") else code)
 
 
-def _show_outcome(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
+def _show_outcome(name: str, outcome: Outcome, as_json: bool, as_text: bool, told: bool) -> int:
     """Print an outcome. Results too wide for a table use the view of their own subcommand, and help is plain text."""
     if outcome.command == HELP_COMMAND != name and outcome.status == "done" and not as_json:
         _show_help(outcome.result)
         return int(outcome.result["exitCode"])
     view = _RESULT_VIEWS.get(name)
-    if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
-        return report.show_outcome(outcome, as_json, told=told)
+    for_people = (as_text or sys.stdout.isatty()) and not as_json
+    if view is None or not for_people or outcome.status != "done" or "items" not in outcome.result:
+        return report.show_outcome(outcome, as_json, told=told, as_text=as_text)
     view(outcome.result)
     return 0
 

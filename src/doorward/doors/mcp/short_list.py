@@ -29,7 +29,6 @@ RANKED = (
     "process/*",
     "shell/git_status",
     "shell/git_diff",
-    "shell/git_log",
     "shell/git_add",
     "shell/git_commit",
     "execution/output",
@@ -39,6 +38,7 @@ RANKED = (
     "agent/ask",
     "data/list",
     "data/query",
+    "shell/git_log",
 )
 """The commands of a short list by pattern, most important first. A recipe can name others in `toolList`."""
 
