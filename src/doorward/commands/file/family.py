@@ -140,6 +140,7 @@ class PastChange(TypedDict):
     undone: bool
     onBehalfOf: NotRequired[str]
     undoneBy: NotRequired[Annotated[str, Meta(description="The execution that undid it")]]
+    note: NotRequired[str]
 
 
 class FileHistory(TypedDict):
