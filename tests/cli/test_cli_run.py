@@ -72,7 +72,8 @@ class TestParameters:
 
     def test_an_unknown_parameter_names_the_valid_ones(self, shared: Doorward) -> None:
         ended = shared("run", "file/read", "--pth=a.txt")
-        assert ended.json["message"] == "Unknown parameter 'pth'. file/read takes path, offset, limit, encoding, numbered."
+        valid = "file/read takes path, offset, limit, encoding, numbered."
+        assert ended.json["message"] == f"Unknown parameter 'pth'. {valid}"
 
     def test_options_of_run_may_stand_behind_the_command(self, shared: Doorward) -> None:
         ended = shared("run", "system/status", "--as=me", "--room=", "--json")

@@ -47,10 +47,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """The command keeps before-images of this kind, which an undoer of the same kind can restore.
-
-    The kind `*` is for `undo` itself, which keeps the kind it restored.
-    """
+    """It keeps before-images of this kind for an undoer of the same kind. `*` is for `undo`: the kind it restored."""
 
     kind: str
 
@@ -140,9 +137,9 @@ class Command:
         self.find_aliased: FindAliased | None = None
         """Finds the command that this one is an alias of; see `aliases`."""
         self.find_parts: FindParts | None = None
-        """Finds the calls that a call is made of; see `consists_of`."""
+        """Finds the calls that a call is made of, if it stands for several. The gate judges each of them too."""
         self.part_parameters: frozenset[str] = frozenset()
-        """Parameters of these calls that rules for this command can name."""
+        """Parameters of these calls that rules for this command can name. Every part must then fit."""
         self.words = ""
         """The list parameter that takes the words a person types after a program's name; empty for none."""
         self.path_parameter = ""
@@ -198,19 +195,6 @@ class Command:
     def secrets_in(self, params: Mapping[str, Any]) -> tuple[str, ...]:
         """The secrets in these parameters that no parameter name reveals."""
         return tuple(self.find_secrets(params)) if self.find_secrets is not None else ()
-
-    def consists_of(self, *parameters: str) -> Callable[[FindParts], FindParts]:
-        """Decorator: a call stands for several, which the decorated function finds. The gate judges each of them too.
-
-        Rules for this command can name these `parameters` of its parts; every part must then fit.
-        """
-
-        def register(find: FindParts) -> FindParts:
-            self.find_parts = find
-            self.part_parameters = frozenset(parameters)
-            return find
-
-        return register
 
     def parts_of(self, params: Mapping[str, Any]) -> list[tuple[Command, Mapping[str, Any]]]:
         """The calls that a call with these parameters is made of; none for most commands. Raises BadParams."""

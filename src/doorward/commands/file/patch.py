@@ -80,7 +80,6 @@ async def plan_patch(ctx: Context, patch: PatchText) -> list[FileChange]:
     return await plan_changes(ctx, _content_functions(patch), parents=True)
 
 
-@patch.consists_of("path")
 def find_parts(params: Mapping[str, Any]) -> Iterable[tuple[Command, Mapping[str, Any]]]:
     """The file commands that would make the same changes."""
     for one in parse_patch(params["patch"]):
@@ -93,6 +92,10 @@ def find_parts(params: Mapping[str, Any]) -> Iterable[tuple[Command, Mapping[str
             if one.move_to:
                 yield delete, {"path": one.path}
                 yield write, {"path": one.move_to}
+
+
+patch.find_parts = find_parts
+patch.part_parameters = frozenset({"path"})
 
 
 def _content_functions(text: str) -> dict[str, ContentFunction]:
