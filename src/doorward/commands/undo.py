@@ -79,6 +79,12 @@ async def images_to_restore(
             "and whose command supports undo, can be undone."
         )
     first = images[0]
+    if first.undone_by == before_images.DROPPED:
+        most = ctx.services.settings.limits.undo_bytes
+        raise NotFound(
+            f"Execution {execution} can no longer be undone: its history was dropped, because the undo history is "
+            f"limited to {most} bytes (setting limits.undo_bytes) and newer changes filled it."
+        )
     if first.undone_by:
         raise Conflict(
             f"Execution {execution} is already undone, by {first.undone_by}.",

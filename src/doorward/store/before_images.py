@@ -11,6 +11,8 @@ from doorward.core.model import Call
 from doorward.store.ledger.record import with_origin
 from doorward.store.sqlite import Statement, Store
 
+DROPPED = "dropped"
+"""Stands for the execution that undid a change when the bytes of the change were dropped, so that nobody can."""
 _LOOKED_AT = 500
 """How many of the newest changes are searched for those of one conversation."""
 
@@ -31,6 +33,7 @@ class BeforeImage(msgspec.Struct, frozen=True):
     after: str
     """The state after the execution. An undo checks that the target still has it."""
     undone_by: str
+    """The execution that undid it; empty for none, or `DROPPED`."""
     at: float
     workspace: str
     """The folder that the call worked in; empty for the tenant's, in changes from before rooms had their own."""
@@ -83,6 +86,26 @@ def mark_undone(call: str, by: str) -> Statement:
 
 def forget(before: float) -> Statement:
     return Statement("DELETE FROM before_images WHERE at < ?", (before,))
+
+
+async def drop_beyond(store: Store, most: int) -> int:
+    """Drop the bytes of the oldest executions, so that at most `most` bytes stay. Returns how many executions."""
+    found = await store.read(
+        "SELECT call FROM (SELECT call, size, sum(size) OVER (ORDER BY newest DESC, call DESC) AS total FROM"
+        " (SELECT call, max(at) AS newest, coalesce(sum(length(before)), 0) AS size FROM before_images GROUP BY call))"
+        " WHERE total > ? AND size > 0",
+        (most,),
+    )
+    if found:
+        calls = msgspec.json.encode([row["call"] for row in found]).decode()
+        await store.write(
+            Statement(
+                "UPDATE before_images SET before = NULL, undone_by = CASE undone_by WHEN '' THEN ? ELSE undone_by END"
+                " WHERE call IN (SELECT value FROM json_each(?))",
+                (DROPPED, calls),
+            )
+        )
+    return len(found)
 
 
 async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:

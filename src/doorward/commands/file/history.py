@@ -113,15 +113,17 @@ def _describe_trace(trace: ChangeTrace, size_after: int | None) -> PastChange:
         "command": trace.command,
         "caller": trace.caller,
         "at": to_iso(trace.at),
-        "created": trace.size is None,
+        "created": trace.size is None and trace.undone_by != before_images.DROPPED,
         "deleted": not trace.after,
         "bytesBefore": trace.size,
         "bytesAfter": size_after if trace.after else None,
-        "undone": bool(trace.undone_by),
+        "undone": bool(trace.undone_by) and trace.undone_by != before_images.DROPPED,
     }
     if trace.behalf:
         item["onBehalfOf"] = trace.behalf
-    if trace.undone_by:
+    if trace.undone_by == before_images.DROPPED:
+        item["note"] = "Its old content was dropped (setting limits.undo_bytes), so it cannot be undone."
+    elif trace.undone_by:
         item["undoneBy"] = trace.undone_by
     return item
 
