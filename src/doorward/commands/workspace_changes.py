@@ -187,7 +187,8 @@ async def _take_steps(
             _check_folders_empty(root, steps, present)
             if keeps:
                 pairs = zip(present, steps, strict=True)
-                store([_before_image(ctx, n, before, step) for n, (before, step) in enumerate(pairs)])
+                changed = str(workspace) if workspace else ctx.call.workspace
+                store([_before_image(ctx, n, before, step, changed) for n, (before, step) in enumerate(pairs)])
             _put_all(root, steps, present)
             store(then)
         finally:
@@ -257,7 +258,7 @@ def _check_step(root: int, step: _Step) -> Snapshot | None:
     return present
 
 
-def _before_image(ctx: Context, n: int, before: Snapshot | None, step: _Step) -> Statement:
+def _before_image(ctx: Context, n: int, before: Snapshot | None, step: _Step, workspace: str) -> Statement:
     return before_images.store_image(
         ctx.call,
         kind=KIND,
@@ -266,6 +267,7 @@ def _before_image(ctx: Context, n: int, before: Snapshot | None, step: _Step) ->
         after=digest_or_empty(step.state),
         at=ctx.services.clock.now(),
         n=n,
+        workspace=workspace,
     )
 
 

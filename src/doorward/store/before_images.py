@@ -33,13 +33,24 @@ class BeforeImage(msgspec.Struct, frozen=True):
     undone_by: str
     at: float
     workspace: str
-    """The folder that the call worked in; empty for the tenant's, in changes from before rooms had their own."""
+    """The folder that was changed; empty for the tenant's, in changes from before rooms had their own."""
 
 
 def store_image(
-    call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0
+    call: Call,
+    *,
+    kind: str,
+    target: str,
+    before: bytes | None,
+    after: str,
+    at: float,
+    n: int = 0,
+    workspace: str = "",
 ) -> Statement:
-    """Store the content that is about to be replaced. Belongs in the same write as the change."""
+    """Store the content that is about to be replaced. Belongs in the same write as the change.
+
+    `workspace` is given when the change is not made in the folder that the call works in.
+    """
     caller = call.caller
     return Statement(
         "INSERT INTO before_images"
@@ -57,7 +68,7 @@ def store_image(
             before,
             after,
             at,
-            call.workspace,
+            workspace or call.workspace,
         ),
     )
 
@@ -94,13 +105,14 @@ class ChangeTrace(msgspec.Struct, frozen=True):
 
 
 async def of_target(
-    store: Store, tenant: str, kind: str, target: str, workspaces: tuple[str, str], limit: int
+    store: Store, tenant: str, kind: str, target: str, workspaces: Sequence[str], limit: int
 ) -> list[ChangeTrace]:
-    """The changes of one target in either of two workspaces, newest first."""
+    """The changes of one target in any of these workspaces, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
-        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (?, ?) ORDER BY at DESC, call DESC LIMIT ?",
-        (tenant, kind, target, *workspaces, limit),
+        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (SELECT value FROM json_each(?))"
+        " ORDER BY at DESC, call DESC LIMIT ?",
+        (tenant, kind, target, msgspec.json.encode(workspaces).decode(), limit),
     )
     return [msgspec.convert(row, ChangeTrace) for row in rows]
 
