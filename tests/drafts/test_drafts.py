@@ -63,7 +63,9 @@ async def submit(driver, message="all tests pass"):
 async def test_an_agent_works_without_asking_and_one_approval_merges_everything_and_undo_reverts_it(driver, project):
     before = listing(project)
     await replace(driver, "line 2\n", "line two\n")
-    await bash(driver, "rm gone.txt; mkdir new build; echo x > new/file.txt; echo o > build/out; cat src/app.txt > a.log")
+    await bash(
+        driver, "rm gone.txt; mkdir new build; echo x > new/file.txt; echo o > build/out; cat src/app.txt > a.log"
+    )
     assert (await done(driver, "file/read", path="new/file.txt"))["content"] == "x\n"
     assert listing(project) == before
     checked = await bash(driver, "echo 3 tests passed # make test")

@@ -64,8 +64,8 @@ class Draft(msgspec.Struct, kw_only=True):
     """The path of its top folder while it is mounted."""
     used_bytes: int = 0
     measured_at: float = 0.0
-    calls: int = 0
-    """How many calls run in it now."""
+    calls: dict[str, int] = {}
+    """The calls that run in it now, with the times at which they began, in nanoseconds."""
     lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     settling: asyncio.Task[None] | None = None
 
@@ -116,7 +116,8 @@ class Drafts:
         for row in await sql.all_drafts(self._store):
             run = msgspec.json.decode(row.pop("last_run") or "null", type=DraftRun | None)
             folder = str(self._folder / row["id"])
-            self._drafts[row["id"]] = Draft(**row, folder=folder, last_run=run, stored=True)
+            draft = self._drafts[row["id"]] = Draft(**row, folder=folder, last_run=run, stored=True)
+            await self._settle(draft, None, None)
         if self._folder.is_dir():
             for left in self._folder.iterdir():
                 if left.name not in self._drafts:
@@ -189,6 +190,7 @@ class Drafts:
             if not draft.stored:
                 for name in ("upper", "work", "bases"):
                     os.makedirs(f"{draft.folder}/{name}", 0o700, exist_ok=True)
+                await asyncio.to_thread(save_bases, draft.folder, draft.workspace, 0)
                 await self._store.write(_insert(draft))
                 draft.stored = True
             draft.root = await self._sandbox.open_draft(self.profile(draft))
@@ -215,20 +217,21 @@ class Drafts:
             room=(draft.tenant, draft.room),
         )
 
-    def begin(self, call: Call) -> int:
-        """Note that a call runs in its draft. Returns the time from which its changes count."""
-        self._drafts[call.draft].calls += 1
-        return time.time_ns()
+    def begin(self, call: Call) -> None:
+        """Note that a call runs in its draft."""
+        self._drafts[call.draft].calls[call.id] = time.time_ns()
 
-    def end(self, call: Call, since: int) -> None:
-        """Note that a call ended. What it replaced in the workspace is kept for merging, in the background."""
+    async def end(self, call: Call) -> None:
+        """Note that a call ended, and keep what it replaced in the workspace, for merging."""
         draft = self._drafts.get(call.draft)
         if draft is None:
             return
-        draft.calls -= 1
+        since = min(draft.calls.values())  # a call that began earlier may have changed something before this one
+        del draft.calls[call.id]
         if not call.command.reads_only:
             before = draft.settling
             draft.settling = asyncio.create_task(self._settle(draft, since, before))
+            await asyncio.shield(draft.settling)
 
     async def settle(self, draft: Draft) -> None:
         """Wait until everything about ended calls is kept."""
@@ -246,7 +249,7 @@ class Drafts:
 
         That needs an unmounted draft. While other calls run in it, it is left for later.
         """
-        if draft.calls > 1:
+        if len(draft.calls) > 1:
             return
         async with draft.lock:
             await self._sandbox.close_draft(draft.folder)
@@ -278,14 +281,14 @@ class Drafts:
         )
         return draft
 
-    async def _settle(self, draft: Draft, since: int, before: asyncio.Task[None] | None) -> None:
+    async def _settle(self, draft: Draft, since: int | None, before: asyncio.Task[None] | None) -> None:
         if before is not None:
             await asyncio.wait([before])
         try:
-            await asyncio.to_thread(save_bases, draft.upper, draft.workspace, draft.bases, since)
-            if self._clock.now() - draft.measured_at >= _MEASURE_SECONDS:
+            await asyncio.to_thread(save_bases, draft.folder, draft.workspace, since)
+            if time.monotonic() - draft.measured_at >= _MEASURE_SECONDS:
+                draft.measured_at = time.monotonic()
                 draft.used_bytes = await asyncio.to_thread(measure_bytes, draft.upper)
-                draft.measured_at = self._clock.now()
         except OSError as error:
             log.warning("what the draft %s replaced cannot be kept: %s", draft.id, error)
 

@@ -66,11 +66,11 @@ class Executor:
             return Ending(error=error)
         except asyncio.CancelledError:
             return Ending(error=Cancelled(f"{call.command.name} was cancelled."), cancelled=True)
-        began = self._drafts.begin(call)
+        self._drafts.begin(call)
         try:
             return await self._execute(permit, execution)
         finally:
-            self._drafts.end(call, began)
+            await self._drafts.end(call)
 
     async def _execute(self, permit: Permit, execution: Execution) -> Ending:
         call = permit.call

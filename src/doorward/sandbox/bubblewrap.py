@@ -20,7 +20,7 @@ def find_bwrap() -> str | None:
 
 
 def build_zygote_command(
-    bwrap: str, profile: SandboxProfile, readable: Sequence[str], aliases: Sequence[str]
+    bwrap: str, profile: SandboxProfile, readable: Sequence[str], aliases: Sequence[str] = ()
 ) -> list[str]:
     """Build the command line for a zygote, up to the program to run. `aliases` are further paths of the workspace."""
     # The zygote needs capabilities in its own user namespace to create workers; workers drop them.

@@ -6,6 +6,7 @@ import filecmp
 import os
 import shutil
 import stat
+import time
 from pathlib import Path
 
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
@@ -15,13 +16,19 @@ LARGEST_BASE = 16 * 1024 * 1024
 """Of larger files, which are never merged by content, only a mark is kept."""
 
 
-def save_bases(upper: str, workspace: str, bases: str, since: int) -> None:
+def save_bases(draft: str, workspace: str, since: int | None) -> None:
     """Keep a copy of each file of the workspace that the draft has changed and that has no base yet.
 
     A file that changed after `since`, when the call that changed it began, may not be what that call started from. It
-    gets no base.
+    gets no base. After a restart it is not known when calls began, only when bases were saved last: `since` is None.
     """
-    _save_folder(upper, workspace, bases, since)
+    saved, now = Path(draft, "saved"), time.time_ns()
+    if since is None:
+        since = int(saved.read_text()) if saved.is_file() else 0
+    _save_folder(f"{draft}/upper", workspace, f"{draft}/bases", since)
+    new = saved.with_suffix(".new")
+    new.write_text(str(now))
+    new.replace(saved)
 
 
 def _save_folder(upper: str, lower: str, bases: str, since: int) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-import pathspec
+if TYPE_CHECKING:
+    import pathspec
 
 _LARGEST = 1_000_000
 _REPOSITORY = ".git"
@@ -32,6 +34,8 @@ class IgnoredPaths:
 
     def _rules_in(self, folder: str) -> pathspec.GitIgnoreSpec | None:
         if folder not in self._rules:
+            import pathspec  # noqa: PLC0415 - slow to load, and few calls need it
+
             lines: list[str] = []
             for name in (".gitignore",) if folder else (f"{_REPOSITORY}/info/exclude", ".gitignore"):
                 text = self._read(f"{folder}/{name}" if folder else name) or b""

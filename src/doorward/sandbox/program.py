@@ -56,6 +56,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """An argv; no shell parses it. The first word is looked up on the sandbox's PATH."""
 
     argv: tuple[str, ...]
+    workspace_path: str = ""
+    """A path at which the program is looked for first, in its folder and those above it, up to the workspace."""
     folder: str = "."
     """Working folder, relative to the workspace."""
     environment: Mapping[str, str] = {}
@@ -83,5 +85,7 @@ class SandboxResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     began: int = 0
     """Wall-clock start time in nanoseconds. It can be compared with file times, which lag by at most one tick."""
+    program: str = ""
+    """The path at which it was found in the workspace; empty when it was looked up on PATH."""
     sandbox: str = "full"
     """How well it was confined: full, or what was missing."""

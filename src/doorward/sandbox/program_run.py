@@ -100,7 +100,8 @@ class ProgramRun:
     ) -> tuple[SandboxResult, int]:
         """Run the program; return its result and the descriptor of its copy-on-write layer, or -1."""
         program = self._program
-        message = _encode_message({"argv": program.argv, "environment": environment, "folder": folder})
+        place = {"workspace_path": program.workspace_path} if program.workspace_path else {}
+        message = _encode_message({"argv": program.argv, "environment": environment, "folder": folder, **place})
         if len(message) > MAX_MESSAGE_BYTES:
             raise CommandFailed(
                 f"The program's arguments are too long: {len(message)} bytes, at most {MAX_MESSAGE_BYTES}."
@@ -139,6 +140,7 @@ class ProgramRun:
             stderr_bytes=self._err.total,
             seconds=time.monotonic() - begun,
             began=stamp,
+            program=answer.get("program", ""),
             sandbox=str(level),
         )
         return ended, answer.get("changes", -1)
@@ -172,10 +174,19 @@ def _open_stdin(stdin: bytes) -> int:
     return descriptor
 
 
+_INVISIBLE = "not visible inside the sandbox (setting sandbox.readable)"
+
+
 def _start_error(program: Program, folder: str, answer: dict[str, Any]) -> str:
     name = program.argv[0]
     if answer["what"] == folder:
         return f"The folder {program.folder!r} does not exist, or is not a folder."
+    if found := answer.get("program"):
+        why = f"it, or the interpreter in its first line, leads to a file that is {_INVISIBLE}"
+        return f"{found} cannot be started: {why if answer['error'] == errno.ENOENT else os.strerror(answer['error'])}."
+    if answer["error"] == errno.ENOENT and program.workspace_path:
+        where = f"the workspace has no {program.workspace_path}, and no folder of PATH has {name}"
+        return f"The program {name!r} is not installed: {where}."
     if answer["error"] == errno.ENOENT:
         return f"The program {name!r} is not installed, or not visible inside the sandbox."
     return f"The program {name!r} cannot be started: {os.strerror(answer['error'])}."

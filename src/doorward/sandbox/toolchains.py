@@ -75,7 +75,7 @@ _HIDDEN = (*NEVER_GRANTED, "/tmp", view.LAYERS, view.WORKSPACE)
 _NUMBER = re.compile(r"\d+")
 
 
-def find_toolchains(doorward_home: Path, workspace: str, *, network: bool) -> Toolchains:
+def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) -> Toolchains:
     """Find the toolchains of the account that runs Doorward. Places that could show anything else are left out."""
     home = Path.home()
     folders: list[str] = []
@@ -107,8 +107,8 @@ def _is_usable(place: str, home: Path, doorward_home: Path, workspace: str) -> b
         return False
     if any(is_beneath(path, hidden) for path in (place, real) for hidden in _HIDDEN):
         return False
-    hers = (workspace, os.path.realpath(workspace))
-    if any(is_beneath(path, folder) for path in (place, real) for folder in hers):
+    theirs = (workspace, os.path.realpath(workspace)) if workspace else ()
+    if any(is_beneath(path, folder) for path in (place, real) for folder in theirs):
         return False  # a program could have put a symlink there
     return not is_beneath(os.path.realpath(home), real)
 

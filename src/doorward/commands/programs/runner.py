@@ -152,6 +152,8 @@ class ProgramTask(msgspec.Struct, frozen=True, kw_only=True):
     profile: ProfileName = "tool"
     shares_loopback: bool = False
     """Whether it shares the room's loopback whatever the recipe says."""
+    workspace_path: str = ""
+    """Where in the workspace the program is looked for first."""
     memory_bytes: int | None = None
     seconds: float | None = None
     exit_codes: tuple[int, ...] = (0,)
@@ -276,6 +278,7 @@ def _prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[
         profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files)
     program = Program(
         argv=task.argv,
+        workspace_path=task.workspace_path,
         folder=task.folder,
         environment=task.environment,
         stdin=task.stdin,
@@ -323,7 +326,7 @@ def _judge(
 def describe_end(argv: tuple[str, ...], ended: SandboxResult) -> ProgramResult:
     """Describe the end of a program. All commands that run a program return this."""
     return {
-        "argv": list(argv),
+        "argv": [ended.program or argv[0], *argv[1:]],
         "exitCode": ended.exit_code,
         "stdout": _text(ended.stdout),
         "stderr": _text(ended.stderr),

@@ -9,7 +9,8 @@ _LEAST_PAUSE_MS, _MOST_PAUSE_MS = 25, 250
 _SHARE = 20
 """A check may take one part in this many of the time."""
 _FACTS = (b"Threads", b"RssAnon", b"RssShmem", b"VmSwap")
-_SHARED_FACTS = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
+_EXACT_FACTS = (b"Pss_Anon", b"Pss_Shmem", b"SwapPss")
+_MEMORY_FILE = "/memfd:"
 
 
 class UsageWatch:
@@ -22,6 +23,8 @@ class UsageWatch:
         self._memory = limits.get("together", 0)
         self._scratch = scratch
         self._me = os.getpid()
+        self._shared = _shared_memory()
+        """Shared memory of the whole machine before the program began."""
         self.pause: int | None = _LEAST_PAUSE_MS if setup["count"] or self._memory else None
         """Milliseconds until the next check; None where nothing has to be checked."""
 
@@ -45,10 +48,13 @@ class UsageWatch:
         facts = [_read_facts(f"/proc/{process}/status", _FACTS) for process in processes]
         tasks = sum(one.get(b"Threads", 0) for one in facts)
         scratch = sum(_used_bytes(folder) for folder in self._scratch)
-        used = scratch + sum(one.get(name, 0) for one in facts for name in _FACTS[1:]) * 1024
+        alone = sum(one.get(b"RssAnon", 0) + one.get(b"VmSwap", 0) for one in facts) * 1024
+        shared = sum(one.get(b"RssShmem", 0) for one in facts) * 1024
+        # Files without a name are in memory too, and need not be mapped. The machine's total shows that there are some.
+        used = alone + scratch + max(shared, _shared_memory() - self._shared - scratch)
         if tasks <= self._processes and used > self._memory:
-            # Pages that several processes share were counted for each of them. The exact number takes longer.
-            used = scratch + sum(_read_shared(process, one) for process, one in zip(processes, facts, strict=True))
+            # That is the most it can be: pages that processes share were counted for each. Measuring takes longer.
+            used = scratch + _measure_exactly(processes)
         return tasks, used
 
     def _list_processes(self) -> list[int]:
@@ -63,12 +69,38 @@ def can_measure() -> bool:
     return os.path.exists(f"/proc/{os.getpid()}/status")
 
 
-def _read_shared(process: int, facts: dict[bytes, int]) -> int:
-    """The memory of a process in bytes, with shared pages divided among those that share them."""
-    found = _read_facts(f"/proc/{process}/smaps_rollup", _SHARED_FACTS)
-    if not found:  # it has just ended, or the kernel does not say
-        return sum(facts.get(name, 0) for name in _FACTS[1:]) * 1024
-    return sum(found.values()) * 1024
+def _measure_exactly(processes: list[int]) -> int:
+    """The memory of processes in bytes. Pages that several share, and each file without a name, count once."""
+    alone = shared = 0
+    for process in processes:
+        found = _read_facts(f"/proc/{process}/smaps_rollup", _EXACT_FACTS)
+        if not found:  # the kernel does not say, or the process has ended meanwhile and nothing is found here either
+            found = _read_facts(f"/proc/{process}/status", _FACTS)
+        alone += sum(found.get(name, 0) for name in (b"Pss_Anon", b"SwapPss", b"RssAnon", b"VmSwap"))
+        shared += found.get(b"Pss_Shmem", 0) + found.get(b"RssShmem", 0)
+    files = {one: size for process in processes for one, size in _list_memory_files(process)}
+    return alone * 1024 + max(shared * 1024, sum(files.values()))
+
+
+def _list_memory_files(process: int) -> Iterator[tuple[tuple[int, int], int]]:
+    """The files without a name that a process has open, with their sizes in memory."""
+    folder = f"/proc/{process}/fd"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        try:
+            if os.readlink(f"{folder}/{name}").startswith(_MEMORY_FILE):
+                facts = os.stat(f"{folder}/{name}")
+                yield (facts.st_dev, facts.st_ino), facts.st_blocks * 512
+        except OSError:  # closed meanwhile
+            continue
+
+
+def _shared_memory() -> int:
+    """Bytes of shared memory and files in memory of the whole machine."""
+    return _read_facts("/proc/meminfo", (b"Shmem",)).get(b"Shmem", 0) * 1024
 
 
 def _read_facts(path: str, names: tuple[bytes, ...]) -> dict[bytes, int]:

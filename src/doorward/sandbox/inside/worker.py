@@ -211,11 +211,14 @@ def _run_program(
     cpu = 0 if stays else setup["limits"]["cpu"]
     if cpu and not setup["namespaces"]:  # the filter lets nobody change the limits of another process
         _set_limit(resource.RLIMIT_CPU, cpu, cpu + 1)
+    found = _find_in_workspace(setup["workspace"], message)
+    place = {"program": found} if found else {}
+    argv = [found or message["argv"][0], *message["argv"][1:]]
     try:
         os.chdir(message["folder"])
         program = os.posix_spawnp(
-            message["argv"][0],
-            message["argv"],
+            argv[0],
+            argv,
             {**setup["environment"], **message["environment"]},
             file_actions=_stream_actions(descriptors),
             setsid=True,
@@ -223,9 +226,9 @@ def _run_program(
             setsigdef=_DEFAULT_SIGNALS,
         )
     except OSError as error:
-        return {"error": error.errno, "what": str(error.filename or message["argv"][0])}
+        return {"error": error.errno, "what": str(error.filename or argv[0]), **place}
     except ValueError:  # not a valid argument for the system, such as a name with a null character
-        return {"error": errno.EINVAL, "what": message["argv"][0]}
+        return {"error": errno.EINVAL, "what": argv[0], **place}
     if stays:
         while descriptors:  # so that Doorward notices when the program closes a stream
             os.close(descriptors.pop())
@@ -262,10 +265,20 @@ def _run_program(
         _kill_descendants()
     if gone:
         return None
-    answer: dict[str, Any] = {"stopped": stopped}
+    answer: dict[str, Any] = {"stopped": stopped, **place}
     answer["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     answer["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     return answer
+
+
+def _find_in_workspace(workspace: str, message: dict[str, Any]) -> str:
+    """The program's path in its folder or the nearest folder above it, up to the workspace; empty if it has none."""
+    folder, path = os.path.normpath(message["folder"]), message.get("workspace_path", "")
+    while path and (folder == workspace or folder.startswith(f"{workspace}/")):
+        if os.path.lexists(f"{folder}/{path}"):
+            return f"{folder}/{path}"
+        folder = os.path.dirname(folder)
+    return ""
 
 
 def _stream_actions(descriptors: list[int]) -> list[Any]:

@@ -17,6 +17,8 @@ def main() -> None:
     control.set_inheritable(False)
     os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))  # descriptors that Doorward inherited must not leak
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps workers and orphans
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # a machine that runs out of memory ends programs first, and not Doorward
     setup, _ = messages.receive(control)
     if setup is None:
         return
