@@ -126,10 +126,15 @@ def _workspace_of(ctx: Context, image: before_images.BeforeImage) -> str:
     made_in = image.workspace or ctx.services.workspaces.find(ctx.caller.tenant)
     if made_in == here:
         return here
+    if ctx.services.drafts.contains(made_in):
+        raise Conflict(
+            f"Execution {image.call} changed a draft. Only its agent can undo it there.",
+            hint="To give up the whole draft: draft/drop",
+        )
     if ctx.caller.kind != "human" or ctx.call.room:
         raise Conflict(
             f"Execution {image.call} changed files of another workspace. Nothing was undone.",
-            hint="Undo it in the room that it was made in, or as yourself outside rooms.",
+            hint="A person can undo it, in the room that it was made in or outside rooms.",
         )
     if not os.path.isdir(made_in):
         raise Conflict(f"The workspace {made_in} of execution {image.call} does not exist any more.")

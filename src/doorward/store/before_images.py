@@ -36,7 +36,7 @@ class BeforeImage(msgspec.Struct, frozen=True):
     """The execution that undid it; empty for none, or `DROPPED`."""
     at: float
     workspace: str
-    """The folder that the call worked in; empty for the tenant's, in changes from before rooms had their own."""
+    """The folder that was changed; empty for the tenant's, in changes from before rooms had their own."""
 
 
 def store_image(
@@ -128,13 +128,14 @@ class ChangeTrace(msgspec.Struct, frozen=True):
 
 
 async def of_target(
-    store: Store, tenant: str, kind: str, target: str, workspaces: tuple[str, str], limit: int
+    store: Store, tenant: str, kind: str, target: str, workspaces: Sequence[str], limit: int
 ) -> list[ChangeTrace]:
-    """The changes of one target in either of two workspaces, newest first."""
+    """The changes of one target in any of these workspaces, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
-        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (?, ?) ORDER BY at DESC, call DESC LIMIT ?",
-        (tenant, kind, target, *workspaces, limit),
+        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (SELECT value FROM json_each(?))"
+        " ORDER BY at DESC, call DESC LIMIT ?",
+        (tenant, kind, target, msgspec.json.encode(workspaces).decode(), limit),
     )
     return [msgspec.convert(row, ChangeTrace) for row in rows]
 
