@@ -266,23 +266,39 @@ async def test_what_a_program_leaves_running_ends_with_it(builder: Builder) -> N
     assert not await asyncio.to_thread(is_running, b"86399.25")
 
 
-async def test_every_limit_of_a_build_is_named_with_its_setting(tmp_path: Path) -> None:
-    small = BuildSettings(cpu_seconds=1, file_bytes=400_000, descriptors=20, scratch_bytes=2_000_000, wall_seconds=3)
-    entry = {"name": "build", "summary": "Build.", "program": "bash", "prefix": ["-c"], "profile": "build"}
-    entry |= {"effects": ["write"], "arguments": [{"name": "script", "type": "text", "required": True}]}
+SMALL = BuildSettings(cpu_seconds=1, file_bytes=400_000, descriptors=20, scratch_bytes=2_000_000)
+ENDINGS = {
+    "head -c 2M /dev/zero > large": "larger than 400,000 bytes (setting sandbox.build.file_bytes)",
+    "for n in $(seq 30); do exec {fd}< /dev/null; done": "20 files at once (setting sandbox.build.descriptors)",
+    "for n in $(seq 9); do head -c 390K /dev/zero > /tmp/$n || exit; done": "(setting sandbox.build.scratch_bytes)",
+    "while :; do :; done": "more than 1 s of processor time (setting sandbox.build.cpu_seconds)",
+}
+BRIEF = BuildSettings(wall_seconds=0.5)
+BASH = {
+    "name": "build",
+    "summary": "Run a script.",
+    "program": "bash",
+    "prefix": ["-c"],
+    "profile": "build",
+    "effects": ["write"],
+    "arguments": [{"name": "script", "type": "text", "required": True}],
+}
+
+
+@pytest.mark.parametrize(
+    ("limits", "endings"),
+    [(SMALL, ENDINGS), (BRIEF, {"sleep 60": "after 0.5 s, its time limit (setting sandbox.build.wall_seconds)"})],
+    ids=["resources", "time"],
+)
+async def test_every_limit_of_a_build_is_named_with_its_setting(
+    tmp_path: Path, limits: BuildSettings, endings: dict[str, str]
+) -> None:
     home = Home(tmp_path / "home")
     home.path.mkdir()
-    (home.path / "commands.json").write_text(json.dumps([entry]))
-    async with open_house(home, changes=Settings(sandbox=SandboxSettings(build=small))) as house:
-        builder = Builder(house)
-        for text, said in {
-            "head -c 2M /dev/zero > large": "larger than 400,000 bytes (setting sandbox.build.file_bytes)",
-            "for n in $(seq 30); do exec {fd}< /dev/null; done": "20 files at once (setting sandbox.build.descriptors)",
-            "for n in $(seq 9); do head -c 390K /dev/zero > /tmp/$n || exit; done": "sandbox.build.scratch_bytes)",
-            "while :; do :; done": "more than 1 s of processor time (setting sandbox.build.cpu_seconds)",
-            "sleep 60": "after 3 s, its time limit (setting sandbox.build.wall_seconds)",
-        }.items():
-            outcome = await builder.ask("shell/build", {"script": text}, "")
+    (home.path / "commands.json").write_text(json.dumps([BASH]))
+    async with open_house(home, changes=Settings(sandbox=SandboxSettings(build=limits))) as house:
+        for text, said in endings.items():
+            outcome = await Builder(house).ask("shell/build", {"script": text}, "")
             assert outcome.status == "failed", (text, outcome)
             assert said in outcome.message, (text, outcome.message)
 
