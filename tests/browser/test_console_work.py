@@ -219,6 +219,27 @@ def test_output_is_shown_as_it_comes_and_the_program_can_be_stopped(
     expect(main.get_by_role("table")).to_contain_text("cancelled")
 
 
+def test_a_running_process_is_listed_opened_read_and_stopped(console: Console) -> None:
+    script = "printf '<title>mine</title>here' > index.html; echo '<b>ready</b>'; exec python3 -u -m http.server 8080"
+    console.owner.ask("process/start", by="helper", room="ops", command=script, name="preview")
+    page = console.page("executions")
+    one = page.get_by_role("article", name="preview, running")
+    expect(one).to_contain_text("by helper")
+    one.get_by_role("button", name="Show output").click()
+    expect(one.get_by_role("log")).to_contain_text("<b>ready</b>")
+    expect(one.get_by_role("log")).to_contain_text("Serving HTTP")
+    page.reload()  # it may have been listed before it listened
+    one.get_by_role("button", name="Open port 8080…").click()
+    with page.context.expect_page() as opened:
+        one.get_by_role("link", name="Open it in a new tab").click()
+    expect(opened.value).to_have_title("mine")
+    assert "doorward-open" not in opened.value.url
+    opened.value.close()
+    one.get_by_role("button", name="Stop…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop process").click()
+    expect(one).to_have_count(0)
+
+
 def test_output_has_its_colours_and_an_approval_shows_every_hidden_character(console: Console) -> None:
     script = r"printf '\033[31mbad\033[0m and \033]0;title\007\033[2Jgood <i>\r\n'"
     done = console.owner.ask("bash", by="helper", room="ops", command=script)

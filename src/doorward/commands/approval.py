@@ -18,7 +18,8 @@ from doorward.core.model import Kind
 from doorward.gate.approval import Approval, ApprovalState
 from doorward.gate.approvals import LONGEST_REASON, ApprovalScope, LastingAnswer
 from doorward.gate.recipes.narrow_rules import RuleName
-from doorward.gate.recipes.policy import changes_access_lists, changes_guarded_path, is_irreversible
+from doorward.gate.recipes.policy import changes_access_lists, find_guarded_change, is_irreversible
+from doorward.sandbox.safefs.guarded_paths import describe_guard
 
 family = Family("approval", category="approvals")
 
@@ -277,12 +278,16 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
     policy = ctx.services.recipes.policy(room.recipe) if room is not None else None
     if room is not None and policy is not None and policy.approval_terms(command) is not None:
         return f"The recipe {room.recipe} of the room {room.id} requires approval for {command.name}."
+    for part, _ in command.parts_of(json.loads(approval.params)):
+        if room is not None and policy is not None and policy.approval_terms(part) is not None:
+            return f"The recipe {room.recipe} of the room {room.id} requires approval for {part.name}, a part of it."
     if command.facts.widens_access and approval.kind != "human":
         return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":
         return f"{command.name} is a tool of another server. Every call of it requires approval."
-    if approval.kind != "human" and changes_guarded_path(command, json.loads(approval.params)):
-        return "It changes git's configuration or hooks, which decide what git runs outside the sandbox."
+    guarded = find_guarded_change(command, json.loads(approval.params)) if approval.kind != "human" else None
+    if guarded is not None:
+        return f"It changes {guarded[0]!r}, which runs outside the sandbox: {describe_guard(guarded[1])}"
     if approval.kind != "human" and changes_access_lists(command, json.loads(approval.params)):
         return "It sets who may read or change the record."
     if not approval.room or (approval.kind != "human" and is_irreversible(command)):

@@ -25,7 +25,10 @@ ResultSchema = Callable[[], dict[str, Any] | None]
 """Computes the schema of a result."""
 FindAliased = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
 """From the registry and valid parameters to the command that an alias stands for, and its parameters, or None."""
+FindParts = Callable[[Mapping[str, Any]], Iterable[tuple["Command", Mapping[str, Any]]]]
+"""From valid parameters to the calls that a call is made of."""
 FindSecrets = Callable[[Mapping[str, Any]], Iterable[str]]
+CheckParams = Callable[[Mapping[str, Any]], None]
 """From parameters to the secrets in them that no parameter name reveals."""
 
 
@@ -45,10 +48,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """The command keeps before-images of this kind, which an undoer of the same kind can restore.
-
-    The kind `*` is for `undo` itself, which keeps the kind it restored.
-    """
+    """It keeps before-images of this kind for an undoer of the same kind. `*` is for `undo`: the kind it restored."""
 
     kind: str
 
@@ -134,9 +134,15 @@ class Command:
         self.preview: RunFunction | None = None
         self.runs_trial = False
         """Whether the preview runs the command itself, on a copy that is thrown away."""
+        self.check_more: CheckParams | None = None
+        """Checks parameters beyond the schema; see `checks`."""
         self.find_secrets: FindSecrets | None = None
         self.find_aliased: FindAliased | None = None
         """Finds the command that this one is an alias of; see `aliases`."""
+        self.find_parts: FindParts | None = None
+        """Finds the calls that a call is made of, if it stands for several. The gate judges each of them too."""
+        self.part_parameters: frozenset[str] = frozenset()
+        """Parameters of these calls that rules for this command can name. Every part must then fit."""
         self.words = ""
         """The list parameter that takes the words a person types after a program's name; empty for none."""
         self.path_parameter = ""
@@ -149,6 +155,8 @@ class Command:
         """Distinguishes declarations under the same name, where they can change while Doorward runs."""
         self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
         self.wire = wire or names.wire_name(name)
+        self.equivalent = ""
+        """The command whose rules in a recipe apply where the recipe does not name this one; empty for none."""
         self.asks_first = False
         """Whether agents and programs need approval for every call, whatever the recipe says."""
         self.withheld = ""
@@ -183,6 +191,11 @@ class Command:
         self.preview = foresee
         return foresee
 
+    def checks(self, check: CheckParams) -> CheckParams:
+        """Decorator: `check` raises BadParams for parameters that fit the schema and are still not valid."""
+        self.check_more = check
+        return check
+
     def finds_secrets(self, find: FindSecrets) -> FindSecrets:
         """Decorator: `find` gives the secrets in parameters whose names do not reveal them, such as shell lines.
 
@@ -195,6 +208,10 @@ class Command:
         """The secrets in these parameters that no parameter name reveals."""
         return tuple(self.find_secrets(params)) if self.find_secrets is not None else ()
 
+    def parts_of(self, params: Mapping[str, Any]) -> list[tuple[Command, Mapping[str, Any]]]:
+        """The calls that a call with these parameters is made of; none for most commands. Raises BadParams."""
+        return list(self.find_parts(params)) if self.find_parts is not None else []
+
     def aliases(self, meant: FindAliased) -> FindAliased:
         """Decorator: this command is an alias, and `meant` finds the command and parameters it stands for.
 
@@ -206,6 +223,8 @@ class Command:
     def check(self, params: Mapping[str, Any]) -> None:
         """Refuse parameters that do not match the schema, with a sentence about the first fault."""
         if self._validator.is_valid(params):
+            if self.check_more is not None:
+                self.check_more(params)
             return
         raise BadParams(
             describe_fault(next(self._validator.iter_errors(params)), self.schema, self.name),

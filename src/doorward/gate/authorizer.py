@@ -18,9 +18,9 @@ from doorward.gate.recipes.policy import (
     Policy,
     PolicyVerdict,
     changes_access_lists,
-    changes_guarded_path,
     combine_rulings,
     find_approval_terms,
+    find_guarded_change,
     is_irreversible,
 )
 from doorward.rooms.people import LOCAL
@@ -28,7 +28,7 @@ from doorward.rooms.rooms import Rooms
 
 _NO_SUCH_ROOM = "built-in: no such room"
 _MOST_NAMED = 10
-_GUARDED = "built-in: changes of git's configuration and hooks need approval"
+_GUARDED = "built-in: changes of files that run later need approval"
 _ACCESS_LISTS = "built-in: changes of access lists need approval"
 _KEEPER_ASKS = "built-in: the keeper needs approval for commands that cannot be undone"
 _KEEPER_WIDENS = "built-in: the keeper needs approval for commands that can widen access"
@@ -85,6 +85,11 @@ class Authorizer:
         """The ruling on a call with its parameters, and the policy that made it. Raises NotPermitted on denial."""
         policy = self.policy(call.caller, call.room) if call.room else None
         ruling = self._rule(call.caller, call.room, call.command, policy)
+        if ruling.allowed:
+            judged = (
+                self._rule(call.caller, call.room, part, policy) for part, _ in call.command.parts_of(call.params)
+            )
+            ruling = next((one for one in judged if not one.allowed), ruling)
         if ruling.allowed and policy is not None:
             ruling = combine_rulings(ruling, policy.check_params(call.command, call.params))
         if not ruling.allowed:
@@ -205,8 +210,19 @@ def find_required_terms(
     asked = None
     if not answered or command.facts.widens_access:
         asked = find_approval_terms(policy, command, caller.kind, params)
+    for part, given in command.parts_of(params) if params is not None else ():
+        more = find_required_terms(caller, policy, part, given, patience, answered=answered)
+        if asked is None or more is None:
+            asked = asked or more
+        elif (set(asked.approvers), asked.quorum) != (
+            set(more.approvers),
+            more.quorum,
+        ):  # one decision is for all parts
+            reason = f"{command.name} changes files that need different approvals. Change them one by one."
+            raise NotPermitted(reason, rule="built-in: one call, one kind of approval")
     if asked is None and params is not None and caller.kind != "human":
-        if changes_guarded_path(command, params):
+        in_draft = policy is not None and policy.uses_drafts  # there the review asks, about all changes at once
+        if not in_draft and find_guarded_change(command, params) is not None:
             asked = ApprovalTerms(rule=_GUARDED)
         elif changes_access_lists(command, params):
             asked = ApprovalTerms(rule=_ACCESS_LISTS)

@@ -22,6 +22,7 @@ from doorward.gate.approver import Approver, Parked
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.deadlines import timeout_for
+from doorward.gate.drafts import Drafts
 from doorward.gate.dry_run import DryRun
 from doorward.gate.energy import Energy
 from doorward.gate.executions.notices import Watcher
@@ -56,8 +57,9 @@ class Gate:
         clock: Clock,
         settings: Settings,
         context_for: ContextFor,
+        drafts: Drafts,
     ) -> None:
-        executor = Executor(context_for)
+        executor = Executor(context_for, drafts)
         publisher = Publisher(events, clock)
         self._authenticator = authenticator
         self._resolver = resolver

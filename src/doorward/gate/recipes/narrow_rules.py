@@ -19,7 +19,7 @@ from doorward.config.jsonc import JsonNode
 from doorward.core.command import Command
 from doorward.core.errors import BadParams
 from doorward.core.escape_invisible import escape_invisible
-from doorward.gate.recipes.policy import changes_access_lists, changes_guarded_path
+from doorward.gate.recipes.policy import changes_access_lists, find_guarded_change
 from doorward.gate.recipes.recipe import Allowance
 
 RuleName = Literal["exact", "folder", "prefix"]
@@ -77,7 +77,7 @@ def explain_unliftable(command: Command, params: Mapping[str, Any], kind: str) -
     """Say why no answer of a person can cover later calls like this one; empty if one can."""
     if command.facts.widens_access:
         return f"{command.name} can widen what somebody may do, so each call is asked about."
-    if kind != "human" and changes_guarded_path(command, params):
+    if kind != "human" and find_guarded_change(command, params) is not None:
         return "The call changes a path that decides what runs outside the sandbox, so each such call is asked about."
     if kind != "human" and changes_access_lists(command, params):
         return "The call sets who may read or change a record, so each such call is asked about."

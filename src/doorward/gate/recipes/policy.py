@@ -15,7 +15,8 @@ from doorward.core.errors import BadParams
 from doorward.core.model import ApprovalTerms, Kind, Ruling
 from doorward.gate.recipes.parameter_rules import ParameterRule
 from doorward.gate.recipes.recipe import AiCommands, Allowance, ApprovalRule, Recipe
-from doorward.sandbox.safefs import is_guarded, normalize_path
+from doorward.sandbox.safefs import normalize_path
+from doorward.sandbox.safefs.guarded_paths import GuardedPath, find_guarded_path
 from doorward.store.acl import LISTS as ACCESS_LISTS
 
 
@@ -67,6 +68,8 @@ class Policy:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self._commands = recipe.strategy.ai_commands
+        self.uses_drafts = recipe.strategy.changes == "draft"
+        """Whether agents change a draft of the workspace, which a person reviews, instead of the workspace."""
         commands = self._commands or AiCommands()
         self.limits = PolicyLimits(
             per_response=commands.max_commands_per_response,
@@ -92,7 +95,7 @@ class Policy:
         key = (command.name, command.facts.tier, command.version)
         ruling = self._rulings.get(key)
         if ruling is None:
-            bare = decide_permission(self._commands, command.name, command.facts.tier)
+            bare = self._decide(command)
             ruling = Ruling(bare.allowed, self._rule_name(bare.rule), bare.reason)
             if len(self._rulings) >= _MAX_RULINGS:  # commands of upstream servers may change without end
                 self._rulings.clear()
@@ -100,15 +103,26 @@ class Policy:
             ruling = self._rulings[key] = self._observed(ruling)
         return ruling
 
+    def _decide(self, command: Command) -> Ruling:
+        """Decide by the command's own name and, where the recipe does not name it, by its equivalent too."""
+        own = decide_permission(self._commands, command.name, command.facts.tier)
+        if not own.allowed or _governing_name(command, (self._commands or AiCommands()).whitelist) == command.name:
+            return own
+        other = decide_permission(self._commands, command.equivalent, command.facts.tier)
+        if other.allowed:
+            return own
+        reason = f"{command.name} needs the same permission as {command.equivalent}. {other.reason}"
+        return Ruling(False, other.rule, reason)
+
     def allows_name(self, name: str, tier: Tier) -> bool:
         """Whether AIs may call a command of this name and tier, before parameter rules."""
         return self.observes or decide_permission(self._commands, name, tier).allowed
 
     def _deny_unsatisfiable(self, command: Command) -> Ruling | None:
         """Deny a command that no call can satisfy: a rule requires a parameter that the command does not have."""
-        for pattern in matching_patterns(command.name):
+        for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter in self._parameter_rules.get(pattern, {}):
-                if parameter not in command.schema["properties"]:
+                if parameter not in command.schema["properties"] and parameter not in command.part_parameters:
                     reason = f"{command.name} has no parameter {parameter!r}, but this room's recipe has a rule for it."
                     return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
         return None
@@ -127,7 +141,7 @@ class Policy:
         """Return the parameters of this command that have rules."""
         if not self._parameter_rules:
             return frozenset()
-        patterns = matching_patterns(command.name)
+        patterns = matching_patterns(_governing_name(command, self._parameter_rules))
         return frozenset(name for pattern in patterns for name in self._parameter_rules.get(pattern, {}))
 
     def has_allowances(self, command: Command) -> bool:
@@ -135,17 +149,23 @@ class Policy:
         return command.name in self._allowances and not command.facts.widens_access
 
     def check_params(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
-        """Whether these parameters satisfy every rule of every pattern that matches the command."""
-        if not self._parameter_rules:
+        """Whether these parameters satisfy every rule of every pattern that matches the command, and of its parts."""
+        parts = [] if unknown else command.parts_of(params)
+        if not self._parameter_rules and not parts:
             return self._no_rules
-        for pattern in matching_patterns(command.name):
+        for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter, rule in self._parameter_rules.get(pattern, {}).items():
-                if parameter in unknown or (parameter in params and rule.allows(params[parameter])):
-                    continue
-                reason = _describe_refusal(command, parameter, rule, params)
-                denial = Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
-                return self._observed(denial)
-        return self._no_rules
+                in_parts = parameter in command.part_parameters
+                for given in (one for _, one in parts) if in_parts else (params,):
+                    if parameter in unknown or (parameter in given and rule.allows(given[parameter])):
+                        continue
+                    reason = _describe_refusal(command, parameter, rule, given)
+                    denial = Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
+                    return self._observed(denial)
+        ruling = self._no_rules
+        for part, given in parts:
+            ruling = combine_rulings(ruling, self.rule_on_call(part, given))
+        return ruling if not ruling.allowed or ruling.rule.startswith(OBSERVED_REFUSAL) else self._no_rules
 
     def _observed(self, ruling: Ruling) -> Ruling:
         """The ruling, or in observe mode the permission that records the refusal."""
@@ -157,7 +177,7 @@ class Policy:
         """Return the approval terms of this command, or None if it needs no approval."""
         if not self._approvals:
             return None
-        pattern = match_pattern(self._approvals, command.name)
+        pattern = match_pattern(self._approvals, _governing_name(command, self._approvals))
         return None if pattern is None else self._approvals[pattern]
 
     def allows_without_approval(
@@ -183,11 +203,18 @@ class Policy:
 
     def approval_rule(self, command: Command) -> str:
         """Return the rule that requires approval of this command."""
-        pattern = match_pattern(self._approvals, command.name)
+        pattern = match_pattern(self._approvals, _governing_name(command, self._approvals))
         return _own_approval_rule(command) if pattern is None else self._rule_name(f'requireApproval "{pattern}"')
 
     def _rule_name(self, rule: str) -> str:
         return f"recipe {self.recipe.recipe_id}: {rule}"
+
+
+def _governing_name(command: Command, patterns: Container[str]) -> str:
+    """The name whose rules apply: the command's own or, where no pattern names it or its family, its equivalent's."""
+    if not command.equivalent or match_pattern(patterns, command.name) not in (None, "*"):
+        return command.name
+    return command.equivalent
 
 
 def _to_terms(rule: bool | ApprovalRule) -> ApprovalTerms:
@@ -250,14 +277,20 @@ def is_irreversible(command: Command) -> bool:
     return lasting or (bool(facts.effects & Effects.WRITE) and isinstance(facts.undo, NoUndo))
 
 
-def changes_guarded_path(command: Command, params: Mapping[str, Any]) -> bool:
-    """Whether a call changes a file that decides what git runs for a person outside the sandbox."""
+def find_guarded_change(command: Command, params: Mapping[str, Any]) -> tuple[str, GuardedPath] | None:
+    """Find the guarded path that a call changes, which a person's own tools would run outside the sandbox."""
+    for part, given in command.parts_of(params):
+        found = find_guarded_change(part, given)
+        if found is not None:
+            return found
     if command.reads_only or not command.path_parameter:
-        return False
+        return None
     try:
-        return is_guarded(normalize_path(params.get(command.path_parameter, ".")))
+        path = normalize_path(params.get(command.path_parameter, "."))
     except BadParams:  # the command refuses it
-        return False
+        return None
+    row = find_guarded_path(path)
+    return None if row is None else (path, row)
 
 
 def changes_access_lists(command: Command, params: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from doorward.config.published_schema import SLOT, find_slot_faults
 from doorward.core import strictjson
 from doorward.core.classification import Role, Tier
 from doorward.core.command import shorten
+from doorward.core.host_rules import parse_rule
 from doorward.gate.recipes import parameter_rules as rules
 from doorward.gate.recipes.schema import SchemaFault, first_fault
 
@@ -67,6 +68,7 @@ class AiCommands(_RecipePart, frozen=True):
     visual: Visual = Visual()
     timeout_seconds: float | None = None
     parameter_rules: dict[str, dict[str, dict[str, Any]]] = {}
+    tool_list: tuple[str, ...] = ()
 
 
 class SandboxTerms(_RecipePart, frozen=True):
@@ -124,6 +126,12 @@ def _find_faults(value: dict[str, Any], stem: str) -> Iterator[SchemaFault]:
         yield SchemaFault(("recipeId",), reason)
     for number, phrase in enumerate(value.get("phrases", ())):
         yield from _find_slot_faults(phrase, ("phrases", number))
+    network = value["strategy"].get("sandbox", {}).get("network", ())
+    for number, host in enumerate(() if isinstance(network, str) else network):
+        try:
+            parse_rule(host)
+        except ValueError as error:
+            yield SchemaFault(("strategy", "sandbox", "network", number), f"{error}; given {shorten(host)}")
     commands = value["strategy"].get("aiCommands", {})
     for pattern, terms in commands.get("requireApproval", {}).items():
         if terms is not True:

@@ -99,6 +99,7 @@ interface Room {
   title?: string;
   topic?: string;
   recipe: string;
+  workspace?: string;
   direct: boolean;
   archived: boolean;
   /** Whether its recipe only records what it would refuse or ask. */
@@ -244,6 +245,21 @@ interface Persona {
   remarks?: string[];
   awaited?: string[];
   energy?: { level?: number; status?: string };
+}
+
+/** A long-running program of a room. */
+interface RoomProcess {
+  id: string;
+  name: string;
+  command: string;
+  folder: string;
+  room: string;
+  caller: string;
+  state: "running" | "ended";
+  startedAt: string;
+  seconds: number;
+  ports?: number[];
+  end?: string;
 }
 
 interface Execution {
