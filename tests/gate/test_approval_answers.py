@@ -293,3 +293,25 @@ async def test_a_session_is_not_borrowed_by_another_credential(lab):
             )
         )
     assert borrowed.status == "parked"
+
+
+async def test_a_tool_that_always_asks_is_allowed_with_exactly_these_parameters(house, scratch):
+    """Tools of other servers ask by themselves, without a word in the recipe."""
+    (touch,) = [one for one in scratch.family.commands if one.name == "scratch/touch"]
+    touch.asks_first = True
+    async with house() as driver:
+
+        async def call(text):
+            return await driver.ask("scratch/touch", room="lab", params={"text": text})
+
+        parked = await call("one")
+        await answer(driver, parked.ticket, scope="always")
+        same, other = await call("one"), await call("two")
+        touch.version = "2"
+        session = await call("three")
+        await answer(driver, session.ticket, scope="session")
+        covered = await call("three")
+        touch.version = "3"
+        changed = await call("three")
+    assert (same.status, same.rule) == ("done", 'recipe scratch: allowWithoutApproval "scratch/touch"')
+    assert (other.status, covered.status, changed.status) == ("parked", "done", "parked")
