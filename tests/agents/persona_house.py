@@ -104,10 +104,10 @@ class Speaking:
     async def cards(self) -> list[Card]:
         return [part for one in await self.messages() for part in one.attachments if isinstance(part, Card)]
 
-    async def decide(self, verdict: str) -> Outcome:
+    async def decide(self, verdict: str, **answer: str) -> Outcome:
         waiting = (await self.driver.owner("approval/list")).result["items"]
         pending = [one for one in waiting if one["state"] == "pending"]
-        outcome = await self.driver.owner(f"approval/{verdict}", id=pending[-1]["id"])
+        outcome = await self.driver.owner(f"approval/{verdict}", id=pending[-1]["id"], **answer)
         await settled(self.company)
         return outcome
 

@@ -105,6 +105,15 @@ async def test_a_denied_call_does_not_run_and_the_model_is_told_by_whom(driver: 
         assert (card.state, card.code) == ("refused", "not_approved")
         assert "Denied by owner" in card.summary
         assert "Denied by owner" in house.model.shown[-1].turns[-1].text
+
+
+async def test_the_model_and_the_card_get_the_reason_of_a_denial(driver: Any) -> None:
+    async with speaking(driver, WRITE, "What now?") as house:
+        await parked(house)
+        await house.decide("deny", reason="Write it below notes.")
+        (card,) = await house.cards()
+        assert card.summary == "Denied by owner: Write it below notes."
+        assert card.summary in house.model.shown[-1].turns[-1].text
         assert not note(driver)
 
 

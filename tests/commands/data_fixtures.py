@@ -124,8 +124,10 @@ class DataHouse:
             mark = f"of-{tenant}"
             await self.store.write(
                 Statement("INSERT INTO users VALUES (?, 'ada', ?, 'human', 4, 1, 10.0)", (tenant, mark)),
-                Statement("INSERT INTO rooms VALUES (?, 'general', ?, 'support', 0, 1, 10.0, '', 0)", (tenant, mark)),
-                Statement("INSERT INTO rooms VALUES (?, 'secret', ?, 'admin', 1, 1, 20.0, '', 0)", (tenant, mark)),
+                Statement(
+                    "INSERT INTO rooms VALUES (?, 'general', ?, 'support', 0, 1, 10.0, '', 0, '')", (tenant, mark)
+                ),
+                Statement("INSERT INTO rooms VALUES (?, 'secret', ?, 'admin', 1, 1, 20.0, '', 0, '')", (tenant, mark)),
                 Statement("INSERT INTO members VALUES (?, 'general', 'rob', 'human', 'member')", (tenant,)),
                 Statement("INSERT INTO members VALUES (?, 'general', 'eve', 'human', 'owner')", (tenant,)),
                 *(

@@ -111,9 +111,10 @@ async def test_always_adds_the_shown_rule_to_the_recipe_and_undo_takes_it_out(la
     async with lab() as driver:
         for name in ("a", "b"):
             await write(driver, path=f"src/{name}.py")
-        parked = await write(driver, path="src/c.py")
+        parked, alike = [await write(driver, path="src/c.py") for _ in range(2)]
         shown = (await driver.owner("approval/rules", id=parked.ticket)).result
         given = await answer(driver, parked.ticket, scope="always", rule="folder")
+        second = await answer(driver, alike.ticket, scope="always", rule="folder")
         text = driver.house.services.recipes.text("careful").decode()
         free = [await write(driver, path=path, session="two", by="another") for path in ("src/a.py", "src/x/b.py")]
         rule = (await driver.ledger())[-1]["rule"]
@@ -128,7 +129,7 @@ async def test_always_adds_the_shown_rule_to_the_recipe_and_undo_takes_it_out(la
         after = await write(driver, path="src/a.py")
     exact, folder = shown["items"]
     assert (shown["recipe"], shown["rooms"], shown["always"]) == ("careful", ["lab"], "")
-    assert (exact["past"]["asked"], folder["past"]["asked"]) == (1, 3)
+    assert (exact["past"]["asked"], folder["past"]["asked"]) == (2, 4)
     entry = {
         "command": "file/write",
         "params": {
@@ -142,6 +143,7 @@ async def test_always_adds_the_shown_rule_to_the_recipe_and_undo_takes_it_out(la
     assert text.startswith(RECIPE[: RECIPE.index('"requireApproval"')])
     assert (statuses(free), rule) == (["done", "done"], 'recipe careful: allowWithoutApproval "file/write"')
     assert statuses(asked) == ["parked"] * 4
+    assert (second.status, second.result["recipeChange"]) == ("done", "")
     assert (undone.status, back, after.status) == ("done", RECIPE, "parked")
 
 
@@ -291,3 +293,25 @@ async def test_a_session_is_not_borrowed_by_another_credential(lab):
             )
         )
     assert borrowed.status == "parked"
+
+
+async def test_a_tool_that_always_asks_is_allowed_with_exactly_these_parameters(house, scratch):
+    """Tools of other servers ask by themselves, without a word in the recipe."""
+    (touch,) = [one for one in scratch.family.commands if one.name == "scratch/touch"]
+    touch.asks_first = True
+    async with house() as driver:
+
+        async def call(text):
+            return await driver.ask("scratch/touch", room="lab", params={"text": text})
+
+        parked = await call("one")
+        await answer(driver, parked.ticket, scope="always")
+        same, other = await call("one"), await call("two")
+        touch.version = "2"
+        session = await call("three")
+        await answer(driver, session.ticket, scope="session")
+        covered = await call("three")
+        touch.version = "3"
+        changed = await call("three")
+    assert (same.status, same.rule) == ("done", 'recipe scratch: allowWithoutApproval "scratch/touch"')
+    assert (other.status, covered.status, changed.status) == ("parked", "done", "parked")

@@ -30,7 +30,7 @@ def _filled() -> bytes:
         Store(path, b"k" * 32).close()
         db = sqlite3.connect(path)
         for tenant, mark in (("local", "ours"), ("other", FOREIGN)):
-            db.execute("INSERT INTO rooms VALUES (?, ?, ?, 'support', 0, 1, 1.0, '', 0)", (tenant, mark, mark))
+            db.execute("INSERT INTO rooms VALUES (?, ?, ?, 'support', 0, 1, 1.0, '', 0, '')", (tenant, mark, mark))
             db.execute("INSERT INTO users VALUES (?, ?, ?, 'human', 4, 1, 1.0)", (tenant, mark, mark))
             db.execute(
                 "INSERT INTO tokens VALUES (?, ?, ?, 'n', 'human', 4, NULL, 1.0, 2.0, NULL)", (mark, tenant, mark)

@@ -67,14 +67,19 @@ class ManagementOperations(ClientSession):
         return dict((yield from self._get(f"/api/approvals/{quote_part(id)}")))
 
     @operation
-    def approve(self, id: str, /) -> Flow[dict[str, Any]]:
-        """Approve a waiting call, as a person. It may then run once, exactly as shown."""
-        return dict((yield from self._post(f"/api/approvals/{quote_part(id)}/approve", {})))
+    def approve(self, id: str, /, *, scope: str = "once", rule: str = "exact") -> Flow[dict[str, Any]]:
+        """Approve a waiting call, as a person. It may then run once, exactly as shown.
+
+        With the scope `session` or `always`, later calls that the rule covers run without asking.
+        """
+        lasting = {"scope": scope, "rule": rule} if scope != "once" else {}
+        return dict((yield from self._post(f"/api/approvals/{quote_part(id)}/approve", lasting)))
 
     @operation
-    def deny(self, id: str, /) -> Flow[dict[str, Any]]:
-        """Deny a waiting call, as a person."""
-        return dict((yield from self._post(f"/api/approvals/{quote_part(id)}/deny", {})))
+    def deny(self, id: str, /, *, reason: str = "") -> Flow[dict[str, Any]]:
+        """Deny a waiting call, as a person. The caller reads the reason."""
+        given = {"reason": reason} if reason else {}
+        return dict((yield from self._post(f"/api/approvals/{quote_part(id)}/deny", given)))
 
     @operation
     def rooms(self, *, room: str | None = None) -> Flow[Page]:

@@ -136,15 +136,18 @@ def choose_rule(ctx: Context, approval: Approval, name: RuleName) -> NarrowRule:
 
 
 async def approve_always(ctx: Context, approval: Approval, rule: NarrowRule) -> str:
-    """Approve a call and add its rule to the room's recipe. Return the execution that changed the recipe.
+    """Approve a call and add its rule to the room's recipe. Return the execution that changed the recipe, if one did.
 
     Whether the person may change the recipe is checked before anything is decided; recipe/put checks it again.
     """
     if why := _why_not_always(ctx, approval):
         raise NotPermitted(f"{why} Nothing was decided.")
     recipe = _recipe_id(ctx, approval)
-    text = _extend_recipe(ctx, recipe, rule)
+    _extend_recipe(ctx, recipe, rule)
     await ctx.services.approvals.decide(ctx.caller, approval.id, "approve", lasting=LastingAnswer("always", rule))
+    text = _extend_recipe(ctx, recipe, rule)  # the recipe may have changed while the decision was stored
+    if text.encode() == ctx.services.recipes.text(recipe):
+        return ""
     outcome = await ctx.services.run_nested(ctx.call, RECIPE_PUT, {"id": recipe, "text": text})
     if outcome.status != "done":
         raise Conflict(

@@ -222,8 +222,11 @@ class Approvals:
     async def find_grant(self, call: Call, credential: Credential, terms: ApprovalTerms) -> SessionGrant | None:
         """Find the answer for this session that covers a call, of a person who may still give it on today's terms."""
         for grant in self.grants.find(call, credential):
-            approval = await self.find(call.caller.tenant, grant.approval)
-            if self.satisfies(approval, terms) and self._may_still_decide(grant.decider, approval):
+            row = await sql.find(self._store, call.caller.tenant, grant.approval)
+            approval = self._from_row(row) if row is not None else None
+            if approval is None or not self.satisfies(approval, terms):
+                continue
+            if self._may_still_decide(grant.decider, approval):
                 return grant
         return None
 

@@ -85,7 +85,7 @@ def explain_unliftable(command: Command, params: Mapping[str, Any], kind: str) -
 
 
 def add_allowance(text: bytes, allowance: Allowance) -> bytes:
-    """Add an allowance to the text of a valid recipe. The rest of the text keeps its form."""
+    """Add an allowance to the text of a valid recipe, unless it is there. The rest of the text keeps its form."""
     entry = {"command": allowance.command, "params": allowance.params}
     written = text.decode()
     root = jsonc.parse_jsonc(written)
@@ -95,6 +95,8 @@ def add_allowance(text: bytes, allowance: Allowance) -> bytes:
     listed = _member(commands, "allowWithoutApproval")
     if listed is None:
         return jsonc.insert_member(written, commands, "allowWithoutApproval", [entry], 2).encode()
+    if entry in json.loads(written[listed.start : listed.end]):
+        return text
     return jsonc.append_element(written, listed, entry, 3).encode()
 
 
