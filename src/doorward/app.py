@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ import msgspec
 
 from doorward.agents.keeper.service import KeeperService
 from doorward.agents.models.registry import ModelRegistry
-from doorward.commands import programs
+from doorward.commands import draft_review, programs
 from doorward.commands.catalogue.entry import CatalogueEntry
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
 from doorward.commands.context import Context, Services
@@ -27,21 +28,25 @@ from doorward.core import logs
 from doorward.core.byte_budget import ByteBudget
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
-from doorward.core.command import Family
+from doorward.core.command import Command, Family
 from doorward.core.errors import LedgerUnavailable
 from doorward.core.event_buffer import EventBuffer
 from doorward.core.events import Bus
-from doorward.core.model import Admitted, Call, Outcome, Permit
+from doorward.core.model import Admitted, Call, Caller, Outcome, Permit
 from doorward.gate.approvals import Approvals
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
+from doorward.gate.drafts import Drafts
 from doorward.gate.energy import Energy
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.gate import Gate
+from doorward.gate.processes import RoomProcesses
 from doorward.gate.recipes.book import RecipeBook
+from doorward.gate.recipes.recipe import Strategy
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
+from doorward.gate.sandbox_terms import find_sandbox_terms, list_hosts
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
 from doorward.gate.workspaces import Workspaces
@@ -54,6 +59,7 @@ from doorward.rooms.messages import Messages
 from doorward.rooms.people import LOCAL, OWNER, People, User
 from doorward.rooms.personas.book import PersonaBook
 from doorward.rooms.rooms import Member, Room, Rooms
+from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.sandbox import Sandbox
 from doorward.shell.builtins import BUILTINS
 from doorward.shell.sessions import ShellSessions
@@ -72,7 +78,7 @@ from doorward.upstream.pins import ToolPins
 from doorward.upstream.questions import Questions
 from doorward.upstream.server import ServerClient
 from doorward.upstream.server_file import ServerFile
-from doorward.upstream.stdio import make_connector
+from doorward.upstream.stdio import find_ca_files, make_connector
 from doorward.upstream.upstreams import Upstreams
 
 log = logging.getLogger(__name__)
@@ -140,6 +146,7 @@ async def open_house(
                 await _save_state(house)
             finally:
                 try:
+                    await house.services.processes.close()
                     await house.services.upstreams.stop()
                 finally:
                     try:
@@ -175,10 +182,14 @@ async def _assemble(
     people.set_reserved_check(lambda tenant, id: personas.get(tenant, id) is not None)
 
     tools = ToolCommands(registry)
-    sandbox = Sandbox(home.path, configured)
+    outbound = OutboundPolicy(configured.upstream.private_addresses)
+    egress = EgressRules(
+        lambda room: list_hosts(find_sandbox_terms(rooms, recipes, *room)), outbound.resolve, find_ca_files(os.environ)
+    )
+    sandbox = Sandbox(home.path, configured, egress)
     remote = HttpConnector(
         home=home.path,
-        outbound=OutboundPolicy(configured.upstream.private_addresses),
+        outbound=outbound,
         clock=clock,
         document=configured.upstream.client_metadata_url,
         callback_port=configured.upstream.callback_port,
@@ -230,7 +241,8 @@ async def _assemble(
     if home.has_no_recipes() or people.get(LOCAL, OWNER) is None:
         await recipes.install_shipped()
     await catalogue.install_shipped()
-    for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy, accepted):
+    processes = RoomProcesses(store, clock, configured.sandbox)
+    for part in (rooms, tokens, browsers, recipes, catalogue, upstreams, servers, energy, accepted, processes):
         await part.load()
     if people.get(LOCAL, OWNER) is not None:
         await personas.load()
@@ -239,7 +251,21 @@ async def _assemble(
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
     workspaces = Workspaces(home, configured.files.workspace, rooms)
-    resolver = Resolver(registry, authorizer, key, workspaces.find, upstreams.explain_absent)
+
+    def strategy_of(tenant: str, room: str) -> Strategy | None:
+        found = rooms.get(tenant, room)
+        recipe = recipes.recipe(found.recipe) if found is not None else None
+        return None if recipe is None else recipe.strategy
+
+    drafts = Drafts(home.path, store, sandbox, clock, configured, strategy_of, workspaces.find)
+    await drafts.load()
+    await draft_review.revert_interrupted(drafts, store)
+
+    def place_of(caller: Caller, room: str, session: str, command: Command) -> tuple[str, str]:
+        draft = drafts.choose(caller, room, session, command)
+        return (draft.folder, draft.id) if draft is not None else (workspaces.find(caller.tenant, room), "")
+
+    resolver = Resolver(registry, authorizer, key, place_of, upstreams.explain_absent)
     slots = Slots(configured)
     executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 
@@ -265,6 +291,7 @@ async def _assemble(
         recent=EventBuffer(events),
         rooms=rooms,
         workspaces=workspaces,
+        drafts=drafts,
         messages=Messages(store, events, live, clock),
         files=Attachments(store, clock, configured.rooms),
         live=live,
@@ -284,6 +311,7 @@ async def _assemble(
         upstreams=upstreams,
         remote=remote,
         sandbox=sandbox,
+        processes=processes,
         sessions=ShellSessions(store, clock, configured.sessions, BUILTINS),
         executions=executions,
         run_nested=ask,
@@ -309,6 +337,7 @@ async def _assemble(
         clock=clock,
         settings=configured,
         context_for=context_for,
+        drafts=drafts,
     )
     return House(
         home=home,

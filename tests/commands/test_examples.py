@@ -74,6 +74,8 @@ async def prepare(driver, servers, *names):
         await driver.owner("room/join", name="lab", member="anna")
     if any_of("persona/remove"):
         await driver.owner("persona/put", id="scribe", text='{"personaId": "scribe", "displayName": "Scribe"}')
+    if any_of("recipe/infer"):
+        assert (await driver.ask("room/list")).status == "done"
     if any_of("recipe/remove"):
         await driver.owner("recipe/put", id="quiet", text=QUIET)
     if any_in("data") or any_in("vfs") or any_of("collection/drop"):

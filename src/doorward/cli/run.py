@@ -13,8 +13,10 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from doorward.cli import local_client, report, servers_view
+from doorward.cli.approvals import show_and_hold
 from doorward.cli.live_view import LiveView, escape_output
 from doorward.cli.local_client import EXIT_INTERRUPTED, reject_empty
+from doorward.cli.project import current_folder
 from doorward.cli.text_wrap import terminal_width, wrap_indented
 from doorward.config.home import Home
 from doorward.config.settings import find_home_folder, load_settings
@@ -106,7 +108,9 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 @click.command("run", cls=RunCommand)
 @click.argument("name", metavar="COMMAND [ARGUMENT]...", default="", shell_complete=complete_command)
 @click.option(
-    "--room", default=DEFAULT_ROOM, show_default=True, help="Room to act in, under its recipe; empty for none."
+    "--room",
+    default=None,
+    help=f"Room to act in, under its recipe; empty for none. By default, the room of this folder, or {DEFAULT_ROOM}.",
 )
 @click.option(
     "--as",
@@ -133,7 +137,7 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 def command(
     ctx: click.Context,
     name: str,
-    room: str,
+    room: str | None,
     agent: str,
     token: str,
     ticket: str,
@@ -166,7 +170,8 @@ def command(
     ask = TerminalRequest(
         command=name,
         words=given if name else None,
-        room=room,
+        room=DEFAULT_ROOM if room is None else room,
+        folder=current_folder() if room is None else "",
         speak_as="" if agent == "me" else agent,
         token=token,
         ticket=ticket,
@@ -210,7 +215,11 @@ def _add_trial(ask: TerminalRequest, outcome: Outcome) -> None:
     effect = outcome.result.get("effect")
     if not outcome.result["approval"] or not isinstance(effect, dict) or "trial" not in effect:
         return
-    own = local_client.run(msgspec.structs.replace(ask, room="", speak_as=""))
+    room = (local_client.find_room(ask.folder) if ask.folder else "") or ask.room
+    shown = local_client.run(TerminalRequest(command="room/show", params={"name": room})) if room else None
+    if shown is not None and (shown.status != "done" or shown.result["workspace"]):
+        return  # outside the room, it would run in another folder
+    own = local_client.run(msgspec.structs.replace(ask, room="", folder="", speak_as=""))
     if own.dry_run and isinstance(own.result.get("effect"), dict):
         effect["trial"] = own.result["effect"].get("trial", effect["trial"])
 
@@ -237,7 +246,7 @@ def _resolve_approval(
 
 def _show_difference(ticket: str) -> None:
     """Print what the call would change, if known. For an MCP tool, only its server's own description is known."""
-    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
+    shown = show_and_hold(ticket)
     difference = shown.result.get("difference") if shown.status == "done" else ""
     if difference and shown.result["command"].startswith("mcp/"):
         report.print_note("About this tool:")

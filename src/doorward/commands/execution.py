@@ -276,7 +276,7 @@ def _may_see(ctx: Context, who: str, kind: str, behalf: str, room: str | None) -
     """
     if not ctx.caller.covers_room(room or ""):
         return False
-    return ctx.caller.owns(who, behalf) or (kind != "human" and _is_room_admin(ctx, room or ""))
+    return ctx.caller.owns(who, behalf) or (kind != "human" and is_room_admin(ctx, room or ""))
 
 
 def _is_read_by_person(one: Execution) -> bool:
@@ -293,7 +293,7 @@ def _may_see_live(ctx: Context, one: Execution) -> bool:
     return ctx.caller.tenant == asker.tenant and _may_see(ctx, asker.id, asker.kind, asker.on_behalf_of, one.call.room)
 
 
-def _is_room_admin(ctx: Context, room: str) -> bool:
+def is_room_admin(ctx: Context, room: str) -> bool:
     """Whether the caller is a person who owns or administers a room."""
     found = ctx.services.rooms.get(ctx.caller.tenant, room) if room and ctx.caller.kind == "human" else None
     member = found.members.get(ctx.caller.id) if found is not None else None
@@ -301,7 +301,7 @@ def _is_room_admin(ctx: Context, room: str) -> bool:
 
 
 def _administered_rooms(ctx: Context) -> list[str]:
-    return [room.id for room in ctx.services.rooms.of_tenant(ctx.caller.tenant) if _is_room_admin(ctx, room.id)]
+    return [room.id for room in ctx.services.rooms.of_tenant(ctx.caller.tenant) if is_room_admin(ctx, room.id)]
 
 
 def _may_cancel(ctx: Context, one: Execution) -> bool:
@@ -311,7 +311,7 @@ def _may_cancel(ctx: Context, one: Execution) -> bool:
         return False
     if (caller.id, caller.kind, caller.on_behalf_of) == (asker.id, asker.kind, asker.on_behalf_of):
         return True
-    return caller.kind == "human" and (caller.id == asker.on_behalf_of or _is_room_admin(ctx, room))
+    return caller.kind == "human" and (caller.id == asker.on_behalf_of or is_room_admin(ctx, room))
 
 
 def _not_found(id: str) -> NotFound:

@@ -26,6 +26,7 @@ ResultSchema = Callable[[], dict[str, Any] | None]
 FindAliased = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
 """From the registry and valid parameters to the command that an alias stands for, and its parameters, or None."""
 FindSecrets = Callable[[Mapping[str, Any]], Iterable[str]]
+CheckParams = Callable[[Mapping[str, Any]], None]
 """From parameters to the secrets in them that no parameter name reveals."""
 
 
@@ -134,6 +135,8 @@ class Command:
         self.preview: RunFunction | None = None
         self.runs_trial = False
         """Whether the preview runs the command itself, on a copy that is thrown away."""
+        self.check_more: CheckParams | None = None
+        """Checks parameters beyond the schema; see `checks`."""
         self.find_secrets: FindSecrets | None = None
         self.find_aliased: FindAliased | None = None
         """Finds the command that this one is an alias of; see `aliases`."""
@@ -141,12 +144,16 @@ class Command:
         """The list parameter that takes the words a person types after a program's name; empty for none."""
         self.path_parameter = ""
         """The parameter that names a path in the workspace, which the gate gives one spelling; empty for none."""
+        self.content_parameters: tuple[str, ...] = ()
+        """Parameters that hold what is written to that path. A lasting answer about the path leaves them free."""
         self.beside_words: tuple[str, ...] = ()
         """Parameters that can be given by name together with such words."""
         self.version = ""
         """Distinguishes declarations under the same name, where they can change while Doorward runs."""
         self.reads_only = not facts.effects & (Effects.WRITE | Effects.DESTROY | Effects.OPEN_WORLD)
         self.wire = wire or names.wire_name(name)
+        self.equivalent = ""
+        """The command whose rules in a recipe apply where the recipe does not name this one; empty for none."""
         self.asks_first = False
         """Whether agents and programs need approval for every call, whatever the recipe says."""
         self.withheld = ""
@@ -181,6 +188,11 @@ class Command:
         self.preview = foresee
         return foresee
 
+    def checks(self, check: CheckParams) -> CheckParams:
+        """Decorator: `check` raises BadParams for parameters that fit the schema and are still not valid."""
+        self.check_more = check
+        return check
+
     def finds_secrets(self, find: FindSecrets) -> FindSecrets:
         """Decorator: `find` gives the secrets in parameters whose names do not reveal them, such as shell lines.
 
@@ -204,6 +216,8 @@ class Command:
     def check(self, params: Mapping[str, Any]) -> None:
         """Refuse parameters that do not match the schema, with a sentence about the first fault."""
         if self._validator.is_valid(params):
+            if self.check_more is not None:
+                self.check_more(params)
             return
         raise BadParams(
             describe_fault(next(self._validator.iter_errors(params)), self.schema, self.name),

@@ -11,6 +11,7 @@ from doorward.core.errors import DoorwardError
 
 NO_OUTPUT = "Result: no output"
 """The text of a successful result without output."""
+FILE_CONTENT_KEYS = frozenset(("path", "encoding", "size", "digest", "content"))
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,6 +37,8 @@ def render_result(result: Any, *, thought: bool = False) -> str:
     if is_program_result(result):
         stdout, beside = result["stdout"].rstrip("\n"), _program_details(result)
         return "\n".join([f"Result: {stdout}", *beside]) if stdout or beside else NO_OUTPUT
+    if is_file_content(result):
+        return _render_file(result)
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
 
 
@@ -99,6 +102,26 @@ def describe_model(answer: dict[str, Any]) -> str:
 def is_program_result(result: Any) -> bool:
     """Whether this is the result of a command that ran a program."""
     return isinstance(result, dict) and "exitCode" in result and isinstance(result.get("stdout"), str)
+
+
+def is_file_content(result: Any) -> bool:
+    """Whether this is the content of a file, as file/read returns it."""
+    return isinstance(result, dict) and result.keys() >= FILE_CONTENT_KEYS and isinstance(result["content"], str)
+
+
+def _render_file(result: dict[str, Any]) -> str:
+    """The lines of a text file, and which they are when there are more; a description of any other file."""
+    if result["encoding"] != "utf-8":
+        facts = f"{result.get('mimeType', 'base64')}, {result['size']} bytes, SHA-256 {result['digest']}"
+        return f"[{facts}]" if "mimeType" in result else f"[{facts}]\n{result['content']}"
+    if not result["content"]:
+        return "[The file is empty.]"
+    if not result.get("cut") and result.get("firstLine", 1) == 1:
+        return str(result["content"])
+    rest = f"; read on with offset {result['nextOffset']}" if "nextOffset" in result else ""
+    end = "" if result["content"].endswith("\n") else "\n"
+    lines = f"lines {result['firstLine']} to {result['lastLine']} of {result['lines']}"
+    return f"{result['content']}{end}[{lines}{rest}]"
 
 
 def render_agent_answer(answer: dict[str, Any]) -> str:

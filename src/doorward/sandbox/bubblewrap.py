@@ -9,8 +9,8 @@ from doorward.sandbox import view
 from doorward.sandbox.grants import Grant
 from doorward.sandbox.program import SandboxProfile
 
-PASSWD_FD, GROUP_FD = 4, 5
-"""Descriptors from which bubblewrap reads the content of /etc/passwd and /etc/group."""
+PASSWD_FD, GROUP_FD, HOSTS_FD = 4, 5, 6
+"""Descriptors from which bubblewrap reads the content of /etc/passwd, /etc/group and /etc/hosts."""
 
 INSTALL_HINT = "Install bubblewrap with your package manager, for example `apt install bubblewrap`."
 
@@ -19,21 +19,38 @@ def find_bwrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def build_zygote_command(bwrap: str, profile: SandboxProfile, readable: Sequence[str]) -> list[str]:
-    """Build the command line for a zygote, up to the program to run."""
+def build_zygote_command(
+    bwrap: str, profile: SandboxProfile, readable: Sequence[str], aliases: Sequence[str] = ()
+) -> list[str]:
+    """Build the command line for a zygote, up to the program to run. `aliases` are further paths of the workspace."""
     # The zygote needs capabilities in its own user namespace to create workers; workers drop them.
-    words = [*_namespace_options(bwrap, network=profile.network), "--cap-add", "ALL", "--as-pid-1"]
+    inherits_network = profile.network or profile.room is not None
+    words = [*_namespace_options(bwrap, network=inherits_network), "--cap-add", "ALL", "--as-pid-1"]
     words += _system_mounts(network=profile.network)
+    if profile.room is not None:
+        words += ("--ro-bind-data", str(HOSTS_FD), "/etc/hosts")
     for folder in readable:
         words += ("--ro-bind-try", folder, folder)
     words += ("--dev", "/dev", "--remount-ro", "/dev")
     # Only the zygote sees these: each worker mounts its own /proc and /tmp over them before it runs a program.
     words += ("--bind", "/proc", "/proc", "--dir", "/tmp", "--dir", view.LAYERS)
     words += ("--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
+    if profile.draft:
+        words += ("--bind", profile.draft, view.LAYERS)
     # Read-only and copy-on-write workers remount the workspace for themselves.
     words += ("--bind", profile.workspace, view.WORKSPACE)
+    for path in aliases:
+        if not view.is_in_scratch(path):  # each worker has its own scratch space, and links it there itself
+            words += ("--symlink", view.WORKSPACE, path)
     words += ("--remount-ro", "/", "--chdir", view.WORKSPACE)
     return words
+
+
+def build_network_command(bwrap: str) -> list[str]:
+    """Build the command line that creates the network namespace of a room, up to the program to run."""
+    words = [*_namespace_options(bwrap, network=False), *_system_mounts(network=False)]
+    words += ("--bind", "/proc", "/proc", "--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
+    return [*words, "--remount-ro", "/", "--chdir", "/"]
 
 
 def build_program_command(

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from doorward.sandbox import bubblewrap, view
@@ -56,12 +56,19 @@ class HelperProcess:
 
 
 def spawn_helper(
-    around: Sequence[str], start: str, home: str, passwd: bytes = view.PASSWD, *, tells_who: bool = False
+    around: Sequence[str],
+    start: str,
+    home: str,
+    passwd: bytes = view.PASSWD,
+    *,
+    tells_who: bool = False,
+    descriptors: Mapping[int, int] | None = None,
 ) -> HelperProcess:
     """Start a helper process.
 
     `around` is the command line of the sandbox, `home` the folder of the helper's code inside it. `start` is the Python
     code it runs, `passwd` the content of /etc/passwd. With `tells_who` messages carry their sender's process.
+    `descriptors` are passed on, by their numbers there.
     """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     if tells_who:
@@ -74,13 +81,14 @@ def spawn_helper(
     made = {
         bubblewrap.PASSWD_FD: _memory_file("passwd", passwd),
         bubblewrap.GROUP_FD: _memory_file("group", view.GROUP),
+        bubblewrap.HOSTS_FD: _memory_file("hosts", view.HOSTS),
     }
     try:
         process = os.posix_spawn(
             words[0],
             words,
             view.make_environment("/tmp"),
-            file_actions=_plan_descriptors({**given, **made}),
+            file_actions=_plan_descriptors({**given, **made, **(descriptors or {})}),
             setsid=True,
             setsigmask=[],
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT],

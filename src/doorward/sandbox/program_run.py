@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +23,11 @@ _PIECE = 65_536
 
 
 class OutputCapture:
-    def __init__(self, stream: OutputStream, most: int, tell: OnOutput | None) -> None:
+    def __init__(self, stream: OutputStream, most: int, tell: OnOutput | None, *, keeps: bool = True) -> None:
+        """Without `keeps`, all output is passed on and none is kept."""
         self._stream: OutputStream = stream
-        self._most = most
+        self._most = most if keeps else sys.maxsize
+        self._keeps = keeps
         self._on_output = tell
         self._kept = bytearray()
         self.total = 0
@@ -69,7 +72,8 @@ class OutputCapture:
         self.total += len(piece)
         if room > 0:
             piece = piece[:room]
-            self._kept += piece
+            if self._keeps:
+                self._kept += piece
             if self._on_output is not None:
                 self._on_output(self._stream, piece)
         return True
@@ -90,8 +94,9 @@ class ProgramRun:
     def __init__(self, program: Program, worker: Worker, on_output: OnOutput | None) -> None:
         self._program = program
         self._worker = worker
-        self._out = OutputCapture("stdout", program.output_bytes, on_output)
-        self._err = OutputCapture("stderr", program.output_bytes, on_output)
+        keeps = not program.resident
+        self._out = OutputCapture("stdout", program.output_bytes, on_output, keeps=keeps)
+        self._err = OutputCapture("stderr", program.output_bytes, on_output, keeps=keeps)
         self._stopped: StopReason = ""
         self._timer: asyncio.TimerHandle | None = None
 
@@ -100,7 +105,10 @@ class ProgramRun:
     ) -> tuple[SandboxResult, int]:
         """Run the program; return its result and the descriptor of its copy-on-write layer, or -1."""
         program = self._program
-        message = _encode_message({"argv": program.argv, "environment": environment, "folder": folder})
+        begin = {"argv": program.argv, "environment": environment, "folder": folder, "stays": program.resident}
+        if program.workspace_path:
+            begin["workspace_path"] = program.workspace_path
+        message = _encode_message(begin)
         if len(message) > MAX_MESSAGE_BYTES:
             raise CommandFailed(
                 f"The program's arguments are too long: {len(message)} bytes, at most {MAX_MESSAGE_BYTES}."
@@ -128,7 +136,7 @@ class ProgramRun:
                 os.close(answer["changes"])
             raise CommandFailed(_start_error(program, folder, answer))
         # A limit that the worker reports came first: once asked to stop, it reports nothing else.
-        stopped: StopReason = "processes" if answer["stopped"] == "processes" else self._stopped
+        stopped: StopReason = answer["stopped"] if answer["stopped"] in ("processes", "memory") else self._stopped
         ended = SandboxResult(
             exit_code=None if stopped else answer["code"],
             signal=answer["signal"],
@@ -139,6 +147,7 @@ class ProgramRun:
             stderr_bytes=self._err.total,
             seconds=time.monotonic() - begun,
             began=stamp,
+            program=answer.get("program", ""),
             sandbox=str(level),
         )
         return ended, answer.get("changes", -1)
@@ -147,6 +156,8 @@ class ProgramRun:
         """Start to read output as it arrives, and set the time limit."""
         self._out.start_reading()
         self._err.start_reading()
+        if self._program.resident:
+            return
         rest = max(0.0, self._program.seconds - _WATCH_AFTER)
         self._timer = asyncio.get_running_loop().call_later(rest, self._stop, "time")
 
@@ -172,10 +183,19 @@ def _open_stdin(stdin: bytes) -> int:
     return descriptor
 
 
+_INVISIBLE = "not visible inside the sandbox (setting sandbox.readable)"
+
+
 def _start_error(program: Program, folder: str, answer: dict[str, Any]) -> str:
     name = program.argv[0]
     if answer["what"] == folder:
         return f"The folder {program.folder!r} does not exist, or is not a folder."
+    if found := answer.get("program"):
+        why = f"it, or the interpreter in its first line, leads to a file that is {_INVISIBLE}"
+        return f"{found} cannot be started: {why if answer['error'] == errno.ENOENT else os.strerror(answer['error'])}."
+    if answer["error"] == errno.ENOENT and program.workspace_path:
+        where = f"the workspace has no {program.workspace_path}, and no folder of PATH has {name}"
+        return f"The program {name!r} is not installed: {where}."
     if answer["error"] == errno.ENOENT:
         return f"The program {name!r} is not installed, or not visible inside the sandbox."
     return f"The program {name!r} cannot be started: {os.strerror(answer['error'])}."

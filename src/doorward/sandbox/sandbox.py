@@ -18,14 +18,20 @@ from doorward.core.errors import CommandFailed, SandboxUnavailable, Unusable
 from doorward.sandbox import view
 from doorward.sandbox.confinement import Confinement, ConfinementLevel
 from doorward.sandbox.confinement_probe import PROBE, find_confinement
+from doorward.sandbox.draft_roots import DraftRoots
+from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
 from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChanges, UnreadableChanges, read_changes
-from doorward.sandbox.program import OnOutput, Program, SandboxProfile, SandboxResult
+from doorward.sandbox.port_forwarder import PortForwarder
+from doorward.sandbox.program import OnOutput, Program, RoomKey, SandboxProfile, SandboxResult
 from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
-from doorward.sandbox.worker import NotStarted, WorkerGone
-from doorward.sandbox.worker_pools import WorkerPools
+from doorward.sandbox.resident_program import ResidentProgram
+from doorward.sandbox.room_networks import RoomNetworks
+from doorward.sandbox.toolchains import Toolchains, find_toolchains
+from doorward.sandbox.worker import NotStarted, Worker, WorkerGone
+from doorward.sandbox.worker_pools import WorkerPool, WorkerPools
 from doorward.sandbox.zygote import Zygote
 
 log = logging.getLogger(__name__)
@@ -36,17 +42,21 @@ _SCRATCH = "scratch-"
 
 
 class Sandbox:
-    def __init__(self, home: Path, settings: Settings) -> None:
+    def __init__(self, home: Path, settings: Settings, egress: EgressRules | None = None) -> None:
+        """`egress` has the hosts that the programs of each room may reach; without it they reach none."""
         self._home = home
         self._settings = settings.sandbox
         check_readable_folders(settings.sandbox.readable, home)
         self._pools = WorkerPools(settings.sandbox, self._start_zygote)
+        self._draft_roots = DraftRoots()
         self._checked: set[SandboxProfile] = set()
         """Profiles already checked and allowed."""
         self._probe_lock = asyncio.Lock()
         self._known_confinement: Confinement | None = None
         self._scratch: Path | None = None
         self._program_host = ProgramHost(home, settings.sandbox.keep_free_bytes)
+        self._networks = RoomNetworks(egress)
+        self._residents: set[ResidentProgram] = set()
 
     async def level(self) -> ConfinementLevel:
         """How well programs are confined here, as measured by a probe that tries to escape."""
@@ -56,10 +66,30 @@ class Sandbox:
         """Whether programs can run on a copy-on-write view here."""
         return (await self._confinement()).copies
 
+    async def isolates_networks(self) -> bool:
+        """Whether programs have network namespaces here, which a room's programs can share."""
+        return (await self._confinement()).namespaces
+
     async def run(self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None) -> SandboxResult:
         """Run a program to its end. When cancelled, it first ends the program and all its descendants."""
         ended, _ = await self._run(profile, program, on_output)
         return ended
+
+    async def start(self, profile: SandboxProfile, program: Program, on_output: OnOutput) -> ResidentProgram:
+        """Start a program that runs until somebody stops it. Raises CommandFailed when it does not start."""
+        found = await self._check_profile(profile)
+        pool = self._pools.get_pool(profile)
+        try:
+            worker = await pool.take(profile.files, program.read_only if found.namespaces else (), resident=True)
+        except WorkerGone as error:
+            raise CommandFailed(f"The sandbox of {program.argv[0]} could not be started: {error}.") from error
+        started = ResidentProgram(
+            program.argv[0], worker, self._run_in(found, pool, worker, profile, program, on_output)
+        )
+        self._residents.add(started)
+        started.add_done_callback(lambda: self._residents.discard(started))
+        await started.wait_started()
+        return started
 
     async def run_on_copy(
         self, profile: SandboxProfile, program: Program, on_output: OnOutput | None = None
@@ -71,12 +101,40 @@ class Sandbox:
         on_copy = msgspec.structs.replace(profile, files="copy")
         ended, layer = await self._run(on_copy, program, on_output)
         try:
-            workspace, room = Path(profile.workspace), self._settings.scratch_bytes
+            workspace, room = Path(profile.workspace), profile.limits.scratch_bytes
             return ended, await asyncio.to_thread(read_changes, layer, workspace, room, ended.began)
         except CHANGE_ERRORS as error:
             raise UnreadableChanges(ended, error) from error
         finally:
             os.close(layer)
+
+    async def open_draft(self, profile: SandboxProfile) -> str:
+        """Mount the draft of this profile, if it is not mounted, and return the path of its top folder.
+
+        The path is valid in this process only, and until the draft is closed. After that it leads nowhere.
+        """
+        found = await self._check_profile(profile)
+        if not found.copies:
+            raise SandboxUnavailable(
+                f"Drafts need copy-on-write views, which are not available: the sandbox is {found.level}.",
+                hint="Use a recipe without drafts: strategy.changes = direct.",
+            )
+        try:
+            await self._pools.get_pool(profile).start()
+        except WorkerGone as error:
+            raise SandboxUnavailable(f"The draft cannot be opened: {error}.") from error
+        return self._draft_roots.path(profile.draft)
+
+    def is_draft_mounted(self, draft: str) -> bool:
+        return self._draft_roots.is_open(draft)
+
+    def is_draft_busy(self, draft: str) -> bool:
+        """Whether a program runs in a draft."""
+        return self._pools.is_draft_busy(draft)
+
+    async def close_draft(self, draft: str) -> None:
+        """End every program in a draft and unmount it."""
+        await self._pools.close_draft(draft)
 
     async def keep(
         self, surroundings: LongRunningProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
@@ -96,13 +154,27 @@ class Sandbox:
 
     @property
     def has_networked_programs(self) -> bool:
-        """Whether a long-running program has network access now, and so can reach local ports."""
-        return self._program_host.with_network > 0
+        """Whether a program has network access now and so can reach local ports, or has reached one by a proxy."""
+        return self._program_host.with_network > 0 or self._networks.reached_loopback
+
+    async def open_port(self, name: str, room: RoomKey, port: int) -> PortForwarder:
+        """Open a port of a room's loopback to the browsers that get a link to it."""
+        forwarder = PortForwarder(name, lambda: self._networks.connect(room, port))
+        await forwarder.listen()
+        return forwarder
+
+    def list_refused_hosts(self, room: RoomKey, since: int) -> list[str]:
+        """The hosts that programs of a room were refused since this time in nanoseconds."""
+        return self._networks.list_refused(room, since)
 
     async def close(self) -> None:
         """End every program and helper process."""
         await self._program_host.close()
+        for resident in list(self._residents):
+            await resident.kill()
         await self._pools.close()
+        self._networks.close()
+        self._draft_roots.close()
         if self._scratch is not None:
             await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
             self._scratch = None
@@ -123,14 +195,29 @@ class Sandbox:
     async def _attempt(
         self, found: Confinement, profile: SandboxProfile, program: Program, on_output: OnOutput | None
     ) -> tuple[SandboxResult, int]:
-        disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
-        folder = f"{found.workspace_path(profile)}/{program.folder}"
         pool = self._pools.get_pool(profile)
-        worker = await pool.take(profile.files, program.read_only if found.namespaces else ())
+        read_only = program.read_only if found.namespaces else ()
+        worker = await pool.take(profile.files, read_only)
+        return await self._run_in(found, pool, worker, profile, program, on_output)
+
+    async def _run_in(
+        self,
+        found: Confinement,
+        pool: WorkerPool,
+        worker: Worker,
+        profile: SandboxProfile,
+        program: Program,
+        on_output: OnOutput | None,
+    ) -> tuple[SandboxResult, int]:
+        """Run the program in a worker of this pool, and give the worker back."""
+        written = profile.draft or profile.workspace
+        disk = (written, self._settings.keep_free_bytes) if profile.files == "write" else None
+        folder = f"{found.workspace_path(profile)}/{program.folder}"
         try:
             running = ProgramRun(program, worker, on_output)
             if found.namespaces:
-                return await running.run(folder, program.environment, found.level, disk)
+                proxy = await self._networks.open_proxy(profile.room) if profile.room else {}
+                return await running.run(folder, {**proxy, **program.environment}, found.level, disk)
             with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
                 return await running.run(folder, environment, found.level, disk)
@@ -186,8 +273,35 @@ class Sandbox:
             check_readable_folders(self._settings.readable, self._home)  # a symlink may lead elsewhere by now
         except Unusable as error:
             raise SandboxUnavailable(error.message, hint=error.hint) from error
+        zygote = await self._start_confined(found, profile)
+        if profile.draft:
+            self._draft_roots.put(profile.draft, zygote.root)
+            before = zygote.on_close
+
+            def forget() -> None:
+                self._draft_roots.clear(profile.draft)
+                before()
+
+            zygote.on_close = forget
+        return zygote
+
+    async def _start_confined(self, found: Confinement, profile: SandboxProfile) -> Zygote:
+        toolchains = self.find_toolchains(profile) if profile.name == "build" else None
         scratch = Path() if found.namespaces else self._scratch_folder()
-        return await found.start_zygote(profile, self._settings, scratch)
+        if not found.namespaces or profile.room is None:
+            return await found.start_zygote(profile, self._settings, scratch, toolchains)
+        network, release = await self._networks.acquire(found.bwrap, profile.room)
+        try:
+            zygote = await found.start_zygote(profile, self._settings, scratch, toolchains, network)
+        except BaseException:
+            release()
+            raise
+        zygote.on_close = release
+        return zygote
+
+    def find_toolchains(self, profile: SandboxProfile) -> Toolchains:
+        """The toolchains that build programs with this profile can use."""
+        return find_toolchains(self._home, profile.workspace, network=profile.network)
 
     @contextlib.contextmanager
     def _temporary_folder(self) -> Iterator[dict[str, str]]:

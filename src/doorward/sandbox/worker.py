@@ -35,7 +35,11 @@ class Worker:
         self._sock = sock
         self._loop = asyncio.get_running_loop()
         self._result: asyncio.Future[dict[str, Any]] = self._loop.create_future()
-        self._started: asyncio.Future[int] = self._loop.create_future()
+        self.started: asyncio.Future[int] = self._loop.create_future()
+        """The process id of a long-running program, once it has started."""
+        self._ports: asyncio.Future[list[int]] | None = None
+        self.resident = False
+        """Whether its program runs until somebody stops it, and so does not count against the limit of the pool."""
         self.used = True
         """Whether it must not run another program: it runs one now, or the last one left something behind."""
         sock.setblocking(False)
@@ -74,14 +78,24 @@ class Worker:
 
     async def wait_started(self) -> dict[str, Any]:
         """Wait for a long-running program's process id (`began`), or its result when it ended before."""
-        either: list[asyncio.Future[Any]] = [self._started, self._result]
+        either: list[asyncio.Future[Any]] = [self.started, self._result]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        return {"began": self._started.result()} if self._started.done() else await self._result
+        return {"began": self.started.result()} if self.started.done() else await self._result
 
     def terminate(self) -> None:
-        """Send SIGTERM to a long-running program."""
+        """Send SIGTERM to a long-running program; in namespaces, to all its processes."""
         with contextlib.suppress(OSError):
             messages.send(self._sock, messages.encode({"signal": int(signal.SIGTERM)}))
+
+    async def list_ports(self) -> list[int]:
+        """The TCP ports on which a long-running program listens."""
+        if self._ports is None or self._ports.done():
+            self._ports = self._loop.create_future()
+            try:
+                messages.send(self._sock, messages.encode({"ports": True}))
+            except OSError as error:
+                raise WorkerGone(f"the helper does not answer: {error.strerror}") from error
+        return await asyncio.shield(self._ports)
 
     async def wait_ended(self) -> dict[str, Any]:
         """Wait for the program's result. When cancelled, it ends the program first."""
@@ -148,8 +162,12 @@ class Worker:
                 self._result.exception()
             return
         if "began" in message:
-            if not self._started.done():
-                self._started.set_result(int(message["began"]))
+            if not self.started.done():
+                self.started.set_result(int(message["began"]))
+            return
+        if "ports" in message:
+            if self._ports is not None and not self._ports.done():
+                self._ports.set_result(message["ports"])
             return
         if descriptors:
             message["changes"] = descriptors[0]

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from doorward.sandbox.helper_process import HelperProcess, spawn_helper
@@ -30,11 +30,20 @@ class Zygote:
         """Whether it runs in namespaces, which end with it."""
         self._control = spawned.control
         self.landlock = False
+        self.root = -1
+        """Descriptor of the top folder of a draft, as its programs see it; -1 without a draft. The owner closes it."""
+        self.on_close: Callable[[], None] = lambda: None
+        """Called when everything of it is gone."""
 
     @classmethod
-    async def start(cls, around: Sequence[str], home: str, setup: dict[str, Any]) -> Zygote:
-        """Start a zygote. `around` is the command line of the sandbox, `home` the folder of its code inside it."""
-        self = cls(spawn_helper(around, _START, home), takes_all_along=bool(around))
+    async def start(
+        cls, around: Sequence[str], home: str, setup: dict[str, Any], descriptors: Mapping[int, int] | None = None
+    ) -> Zygote:
+        """Start a zygote. `around` is the command line of the sandbox, `home` the folder of its code inside it.
+
+        `descriptors` are passed to that command line, by their numbers there.
+        """
+        self = cls(spawn_helper(around, _START, home, descriptors=descriptors), takes_all_along=bool(around))
         try:
             await self._handshake(setup)
         except BaseException:
@@ -83,6 +92,7 @@ class Zygote:
                     timer.cancel()  # once it is reaped, another process may get its number
         finally:
             self._spawned.close()
+            self.on_close()
 
     def _kill(self) -> tuple[int, int]:
         first, handle = self._spawned.find_inner_process()
@@ -116,7 +126,7 @@ class Zygote:
             messages.send(self._control, messages.encode(setup))
             async with asyncio.timeout(_START_TIMEOUT):
                 await answered
-            answer, _ = messages.receive(self._control)
+            answer, descriptors = messages.receive(self._control)
         except TimeoutError as error:
             raise WorkerGone("the sandbox did not start in time") from error
         except OSError as error:
@@ -125,4 +135,7 @@ class Zygote:
             loop.remove_reader(self._control)
         if answer is None:
             raise WorkerGone(self.last_error_line() or "the sandbox ended during start-up")
+        if "failed" in answer:
+            raise WorkerGone(f"the draft cannot be opened: {answer['failed']}")
         self.landlock = bool(answer["landlock"])
+        self.root = next(iter(descriptors), -1)

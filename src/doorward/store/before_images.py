@@ -32,16 +32,30 @@ class BeforeImage(msgspec.Struct, frozen=True):
     """The state after the execution. An undo checks that the target still has it."""
     undone_by: str
     at: float
+    workspace: str
+    """The folder that the call worked in; empty for the tenant's, in changes from before rooms had their own."""
 
 
 def store_image(
-    call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0
+    call: Call,
+    *,
+    kind: str,
+    target: str,
+    before: bytes | None,
+    after: str,
+    at: float,
+    n: int = 0,
+    workspace: str = "",
 ) -> Statement:
-    """Store the content that is about to be replaced. Belongs in the same write as the change."""
+    """Store the content that is about to be replaced. Belongs in the same write as the change.
+
+    `workspace` is given when the change is made in another folder than the call works in.
+    """
     caller = call.caller
     return Statement(
-        "INSERT INTO before_images (call, n, tenant, caller, behalf, command, kind, target, before, after, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO before_images"
+        " (call, n, tenant, caller, behalf, command, kind, target, before, after, at, workspace)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             call.id,
             n,
@@ -54,6 +68,7 @@ def store_image(
             before,
             after,
             at,
+            workspace or call.workspace,
         ),
     )
 
@@ -89,12 +104,14 @@ class ChangeTrace(msgspec.Struct, frozen=True):
     at: float
 
 
-async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[ChangeTrace]:
-    """The changes of one target, newest first."""
+async def of_target(
+    store: Store, tenant: str, kind: str, target: str, workspaces: tuple[str, str], limit: int
+) -> list[ChangeTrace]:
+    """The changes of one target in either of two workspaces, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
-        " WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
-        (tenant, kind, target, limit),
+        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (?, ?) ORDER BY at DESC, call DESC LIMIT ?",
+        (tenant, kind, target, *workspaces, limit),
     )
     return [msgspec.convert(row, ChangeTrace) for row in rows]
 

@@ -18,6 +18,7 @@ from doorward.core.command import Command
 from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import BadParams, Conflict, DoorwardError, Unrecorded
 from doorward.sandbox.safefs import SafeRoot
+from doorward.sandbox.safefs.guarded_paths import find_later_execution
 from doorward.store import before_images
 from doorward.store.sqlite import Statement
 
@@ -136,7 +137,9 @@ def register_diff_preview(command: Command) -> Callable[[PlanFunction], PlanFunc
         async def preview(ctx: Context, **params: Any) -> EffectPreview:
             one = await plan(ctx, **params)
             diff = await asyncio.to_thread(unified_diff, one.path, one.before, one.after)
-            return EffectPreview(msgspec.json.encode({one.path: digest(one.before)}), *diff)
+            later = find_later_execution(one.path, one.before, one.after)
+            shown = f"{one.path}: {later}\n{diff.text}" if later else diff.text
+            return EffectPreview(msgspec.json.encode({one.path: digest(one.before)}), shown, diff.added, diff.removed)
 
         return plan
 

@@ -62,6 +62,7 @@ class FileContent(TypedDict):
     size: Annotated[int, Meta(description="Size of the whole file in bytes")]
     digest: FileDigest
     content: str
+    mimeType: NotRequired[Annotated[str, Meta(description="The type of a picture, whose content is base64")]]
     lines: NotRequired[Annotated[int, Meta(description="The number of lines in the file")]]
     firstLine: NotRequired[int]
     lastLine: NotRequired[int]

@@ -98,7 +98,9 @@ async def history(
 ) -> FileHistory:
     """List the recorded changes of a file, newest first: execution, caller, time, and whether it was undone."""
     name = normalize_path(path, file=True)
-    traces = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, limit)
+    here, shared = ctx.call.workspace, ctx.services.workspaces.find(ctx.caller.tenant)
+    known_as = (here, "" if here == shared else here)
+    traces = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, known_as, limit)
     present = await asyncio.to_thread(_read_present, ctx, name)
     sizes_after = [_size_now(present, traces[0].after) if traces else None, *(trace.size for trace in traces)]
     changes = [_describe_trace(trace, after) for trace, after in zip(traces, sizes_after, strict=False)]

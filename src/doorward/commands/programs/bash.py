@@ -21,8 +21,8 @@ from doorward.core.errors import BadParams
 from doorward.core.signatures import result_schema, signature_schema
 
 LARGEST_SCRIPT = 100_000
-_SECONDS = 3_600.0
-"""A last resort. The setting sandbox.wall_seconds stops the script earlier."""
+_SECONDS = 86_400.0
+"""A last resort. The setting wall_seconds of the room's sandbox profile stops the script earlier."""
 
 bash_family = Family("", category="shell")
 
@@ -43,47 +43,49 @@ async def bash(ctx: Context, command: Script, folder: StartFolder = ".", live: L
     would obviously destroy something are refused before they start. That check catches mistakes; the sandbox is the
     protection.
     """
-    return await runner.run(ctx, make_task(command, folder, live))
+    return await runner.run(ctx, make_task(ctx, command, folder, live))
 
 
 async def show_effect(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> dict[str, Any]:
-    return await runner.describe_task(ctx, make_task(command, folder, live))
+    return await runner.describe_task(ctx, make_task(ctx, command, folder, live))
 
 
 async def foresee(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> EffectPreview | None:
-    return await runner.foresee(ctx, make_task(command, folder, live))
+    return await runner.foresee(ctx, make_task(ctx, command, folder, live))
 
 
-def make_task(command: str, folder: str, live: bool) -> runner.ProgramTask:
+def make_task(ctx: Context, command: str, folder: str, live: bool) -> runner.ProgramTask:
     return runner.ProgramTask(
-        argv=("bash", "--noprofile", "--norc", "-c", command), folder=normalize_folder(folder), writes=True, live=live
+        argv=("bash", "--noprofile", "--norc", "-c", command),
+        folder=normalize_folder(folder),
+        writes=True,
+        live=live,
+        profile=ctx.sandbox_terms.profile,
+        shares_loopback=True,
     )
 
 
-class BashCommand(Command):
-    """Refuses a destructive script when its parameters are checked, so that it never waits for approval."""
-
-    def check(self, params: Mapping[str, Any]) -> None:
-        super().check(params)
-        script = params["command"]
-        if "\x00" in script:
-            raise BadParams("bash: the script contains a NUL byte, which is not valid in a script.")
-        size = len(script.encode())
-        if size > LARGEST_SCRIPT:
-            raise BadParams(f"bash: the script has {size} bytes; at most {LARGEST_SCRIPT} are allowed.")
-        normalize_folder(params.get("folder", "."))
-        why = explain_refusal(script)
-        if why:
-            raise BadParams(
-                f"bash: the script is refused because it {why}.",
-                hint="Change only files in the workspace, and name each of them.",
-            )
+def check_script(name: str, params: Mapping[str, Any]) -> None:
+    """Refuse a destructive script when its parameters are checked, so that it never waits for approval."""
+    script = params["command"]
+    if "\x00" in script:
+        raise BadParams(f"{name}: the script contains a NUL byte, which is not valid in a script.")
+    size = len(script.encode())
+    if size > LARGEST_SCRIPT:
+        raise BadParams(f"{name}: the script has {size} bytes; at most {LARGEST_SCRIPT} are allowed.")
+    normalize_folder(params.get("folder", "."))
+    why = explain_refusal(script)
+    if why:
+        raise BadParams(
+            f"{name}: the script is refused because it {why}.",
+            hint="Change only files in the workspace, and name each of them.",
+        )
 
 
 def _build_command() -> Command:
     schema, arguments = signature_schema(bash)
     text = (bash.__doc__ or "").strip()
-    command = BashCommand(
+    command = Command(
         "bash",
         Facts(
             tier=Tier.CODE,
@@ -110,6 +112,7 @@ def _build_command() -> Command:
     command.effect = show_effect
     command.preview = foresee
     command.runs_trial = True
+    command.checks(partial(check_script, "bash"))
     return command
 
 

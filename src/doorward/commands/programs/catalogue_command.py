@@ -21,6 +21,7 @@ from doorward.commands.catalogue.entry import (
 from doorward.commands.context import Context
 from doorward.commands.programs import git, runner
 from doorward.commands.programs.family import ProgramResult
+from doorward.commands.programs.room_network import find_network
 from doorward.config.settings import Settings
 from doorward.core.classification import Access, Effects
 from doorward.core.command import READS_ONLY, Command, Example, Facts, NoUndo, Undo
@@ -94,6 +95,8 @@ class CatalogueCommand(Command):
             writes=entry.writes,
             stdin=params.get(INPUT_PARAMETER, "").encode(),
             network=entry.network,
+            profile=entry.profile,
+            workspace_path=entry.workspace_path,
             memory_bytes=entry.memory_bytes,
             seconds=entry.timeout_seconds,
             exit_codes=entry.exit_codes,
@@ -130,7 +133,7 @@ class CatalogueCommand(Command):
     async def _checked_task(self, ctx: Context, params: Mapping[str, Any]) -> runner.ProgramTask:
         """The program run, after checks that need the current settings and workspace."""
         task = self.task(params)
-        if task.network and not ctx.services.settings.sandbox.network:
+        if task.network and not (await find_network(ctx, wanted=True, shares=False)).reaches_out:
             raise NotPermitted(f"{self.name} needs the network, which the setting sandbox.network does not allow.")
         if self.entry.program == git.PROGRAM:
             makes_one = self.entry.prefix[:1] == ("init",)
@@ -162,7 +165,7 @@ def build_commands(entries: Iterable[CatalogueEntry], settings: Settings) -> tup
 
 def _get_command(entry: CatalogueEntry, settings: Settings) -> CatalogueCommand:
     """The command of an entry. An unchanged entry keeps its command object, so that references to it stay valid."""
-    key = (entry.version, settings.sandbox.wall_seconds)
+    key = (entry.version, runner.find_limits(settings.sandbox, entry.profile).wall_seconds)
     found = _cache.get(key)
     if found is None:
         if len(_cache) >= _MOST_KNOWN:
@@ -183,13 +186,14 @@ def _facts(entry: CatalogueEntry, settings: Settings) -> Facts:
         access = Access.FULL
     elif entry.effects & Effects.WRITE:
         access = Access.EDIT
+    limits = runner.find_limits(settings.sandbox, entry.profile)
     return Facts(
         tier=entry.tier,
         effects=entry.effects | (Effects.OPEN_WORLD if entry.network else Effects.READ),
         access=access,
         safety=entry.safety,
         cost=entry.cost,
-        timeout=min(_LONGEST, (entry.timeout_seconds or settings.sandbox.wall_seconds) + runner.GRACE),
+        timeout=min(_LONGEST, (entry.timeout_seconds or limits.wall_seconds) + runner.GRACE),
         undo=_undo(entry),
         examples=tuple(Example(one.says, one.params) for one in entry.examples),
         related=entry.related,

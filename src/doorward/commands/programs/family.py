@@ -39,6 +39,10 @@ class ProgramResult(TypedDict):
     changes: NotRequired[ChangeSummary]
     withheld: NotRequired[Withheld]
     undo: NotRequired[Annotated[str, Meta(description="Why the changes cannot be undone, if they cannot")]]
+    network: NotRequired[Annotated[str, Meta(description="Why it had less network than the room's recipe says")]]
+    refusedHosts: NotRequired[
+        Annotated[list[str], Meta(description="Hosts that programs of this room were refused while it ran")]
+    ]
 
 
 class PastCall(TypedDict):
@@ -86,6 +90,7 @@ class ShellInfo(TypedDict):
     folder: str
     user: str
     environment: dict[str, str]
+    profile: Annotated[str, Meta(description="The sandbox profile of bash in this room: tool or build")]
     sandbox: Annotated[str, Meta(description="The confinement of programs: full, degraded or off")]
     missing: Annotated[list[str], Meta(description="Parts of the sandbox that are missing on this machine")]
     limits: LimitFacts

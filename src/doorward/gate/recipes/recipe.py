@@ -14,6 +14,7 @@ from doorward.config.published_schema import SLOT, find_slot_faults
 from doorward.core import strictjson
 from doorward.core.classification import Role, Tier
 from doorward.core.command import shorten
+from doorward.core.host_rules import parse_rule
 from doorward.gate.recipes import parameter_rules as rules
 from doorward.gate.recipes.schema import SchemaFault, first_fault
 
@@ -41,9 +42,17 @@ class Visual(_RecipePart, frozen=True):
 
 
 class ApprovalRule(_RecipePart, frozen=True):
-    timeout_seconds: float = 30.0
+    timeout_seconds: float | None = None
     approvers: tuple[str, ...] = ()
     quorum: int = 1
+    hold_seconds: float | None = None
+
+
+class Allowance(_RecipePart, frozen=True):
+    """Calls that need no approval: of one command, with exactly these parameters, each by its rule."""
+
+    command: str
+    params: dict[str, dict[str, Any]]
 
 
 class AiCommands(_RecipePart, frozen=True):
@@ -52,12 +61,14 @@ class AiCommands(_RecipePart, frozen=True):
     blacklist: tuple[str, ...] = ()
     tiers: tuple[Tier, ...] = ()
     require_approval: dict[str, bool | ApprovalRule] = {}
+    allow_without_approval: tuple[Allowance, ...] = ()
     max_commands_per_response: int = 3
     max_commands_per_minute: int = 10
     max_actions_per_second: float | None = None
     visual: Visual = Visual()
     timeout_seconds: float | None = None
     parameter_rules: dict[str, dict[str, dict[str, Any]]] = {}
+    tool_list: tuple[str, ...] = ()
 
 
 class SandboxTerms(_RecipePart, frozen=True):
@@ -68,6 +79,7 @@ class SandboxTerms(_RecipePart, frozen=True):
 class Strategy(_RecipePart, frozen=True):
     conversation_pattern: str = ""
     ai_commands: AiCommands | None = None
+    mode: Literal["enforce", "observe"] = "enforce"
     changes: Literal["direct", "draft"] = "direct"
     sandbox: SandboxTerms = SandboxTerms()
 
@@ -114,10 +126,20 @@ def _find_faults(value: dict[str, Any], stem: str) -> Iterator[SchemaFault]:
         yield SchemaFault(("recipeId",), reason)
     for number, phrase in enumerate(value.get("phrases", ())):
         yield from _find_slot_faults(phrase, ("phrases", number))
+    network = value["strategy"].get("sandbox", {}).get("network", ())
+    for number, host in enumerate(() if isinstance(network, str) else network):
+        try:
+            parse_rule(host)
+        except ValueError as error:
+            yield SchemaFault(("strategy", "sandbox", "network", number), f"{error}; given {shorten(host)}")
     commands = value["strategy"].get("aiCommands", {})
     for pattern, terms in commands.get("requireApproval", {}).items():
         if terms is not True:
             yield from _find_quorum_faults(terms, (*_AI_COMMANDS, "requireApproval", pattern))
+    for number, allowance in enumerate(commands.get("allowWithoutApproval", ())):
+        for parameter, rule in allowance["params"].items():
+            path = (*_AI_COMMANDS, "allowWithoutApproval", number, "params", parameter)
+            yield from rules.find_faults(rule, path)
     for pattern, by_parameter in commands.get("parameterRules", {}).items():
         for parameter, rule in by_parameter.items():
             yield from rules.find_faults(rule, (*_AI_COMMANDS, "parameterRules", pattern, parameter))

@@ -20,8 +20,10 @@ from doorward.core.classification import Tier
 from doorward.core.command import Command
 from doorward.core.errors import NotPermitted
 from doorward.core.model import Kind
-from doorward.gate.recipes.policy import Policy, PolicyDecision, decide_verdict
+from doorward.gate.recipes.policy import Policy, PolicyDecision, decide_verdict, find_approval_terms
 
+SESSION_RULE = "approval "
+"""How the rule of a call begins that a person had approved for the session."""
 MAX_GROUPS = 500
 _MAX_CALLERS = 20
 _TIERS = frozenset(Tier)
@@ -154,7 +156,7 @@ class Replay:
         command = self._find(past.command)
         if command is None:
             return self._evaluate_missing(past, was)
-        if self._policy.restricted_parameters(command):
+        if self._policy.restricted_parameters(command) or self._policy.has_allowances(command):
             return _CachedResult(was=was, command=command)
         told = decide_verdict(self._policy, command, cast(Kind, past.kind), self._policy.rule_on(command))
         return _CachedResult(was=was, would=told.decision, rule=told.rule)
@@ -181,8 +183,21 @@ class Replay:
         if ruling.allowed and unknown:
             names = ", ".join(sorted(unknown))
             return "unknown", f"a rule checks {names}, and the record does not hold the complete value"
-        told = decide_verdict(self._policy, command, cast(Kind, past.kind), ruling)
+        kind = cast(Kind, past.kind)
+        if ruling.allowed and self._may_be_exempt(command, kind, params):
+            return "unknown", "allowWithoutApproval checks the parameters, and the record does not hold them completely"
+        told = decide_verdict(self._policy, command, kind, ruling, given)
         return told.decision, told.rule
+
+    def _may_be_exempt(self, command: Command, kind: Kind, params: dict[str, Any] | None) -> bool:
+        """Whether the recorded parameters do not tell if the recipe allows the call without approval."""
+        if not self._policy.has_allowances(command) or find_approval_terms(self._policy, command, kind) is None:
+            return False
+        if params is None:
+            return True
+        cut = frozenset(name for name, value in params.items() if not redact.is_whole(value))
+        maybe = self._policy.allows_without_approval(command, params, cut)
+        return maybe and not self._policy.allows_without_approval(command, params)
 
 
 class _Skipped(msgspec.Struct, frozen=True):
@@ -203,6 +218,8 @@ def past_decision(past: RecordedDecision) -> PolicyDecision | _Skipped:
         return _Skipped("refused independently of recipes" if past.code == NotPermitted.code else past.code)
     if past.approval:
         return _Skipped("resumed")
+    if past.rule.startswith(SESSION_RULE):
+        return _Skipped("approved for the session")
     return "allowed"
 
 

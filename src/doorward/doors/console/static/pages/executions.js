@@ -6,6 +6,7 @@ import { formatDuration } from "../lib/format.js";
 import { loadStylesheet } from "../lib/stylesheet.js";
 import { CancelDialog } from "../parts/cancel-dialog.js";
 import { formatElapsed, Output, Progress, useExecution } from "../parts/output.js";
+import { Processes } from "../parts/processes.js";
 import {
   Button,
   Empty,
@@ -91,6 +92,7 @@ function ExecutionList({ navigate }) {
         </div>
         ${!running.length && html`<${Empty} title="Nothing is running" />`}
       </section>
+      <${Processes} />
       <section aria-labelledby="ended-title">
         <h2 id="ended-title">Ended</h2>
         <label class="tick">

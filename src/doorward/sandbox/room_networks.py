@@ -1,0 +1,111 @@
+"""The networks of rooms: one namespace for the programs of each room, with a proxy where its recipe lists hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Callable, Mapping
+
+from doorward.sandbox import view
+from doorward.sandbox.egress_proxy import EgressProxy, EgressRules
+from doorward.sandbox.grants import is_beneath
+from doorward.sandbox.inside.network_namespace import PROXY_PORT
+from doorward.sandbox.network_namespace import NetworkNamespace
+from doorward.sandbox.port_forwarder import connect_in_room
+from doorward.sandbox.program import RoomKey
+from doorward.sandbox.worker import WorkerGone
+
+_PROXY = f"http://127.0.0.1:{PROXY_PORT}"
+_PROXY_VARIABLES = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), _PROXY),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1"),
+    # Node's own fetch and Yarn do not read the variables above by themselves.
+    "NODE_USE_ENV_PROXY": "1",
+    **dict.fromkeys(("YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"), _PROXY),
+}
+
+
+class _RoomNetwork:
+    def __init__(self, namespace: NetworkNamespace, proxy: EgressProxy) -> None:
+        self.namespace = namespace
+        self.proxy = proxy
+        self.users = 0
+
+    def close(self) -> None:
+        self.proxy.close()
+        self.namespace.close()
+
+
+class RoomNetworks:
+    def __init__(self, rules: EgressRules | None) -> None:
+        self._rules = rules
+        self._networks: dict[RoomKey, _RoomNetwork] = {}
+        self._creating = asyncio.Lock()
+        self._reached_loopback = False
+
+    @property
+    def reached_loopback(self) -> bool:
+        """Whether a program reached a port of this machine through a proxy."""
+        return self._reached_loopback or any(one.proxy.reached_loopback for one in self._networks.values())
+
+    async def acquire(self, bwrap: str, room: RoomKey) -> tuple[NetworkNamespace, Callable[[], None]]:
+        """The namespace of a room, created for its first user, and the function that gives it back."""
+        async with self._creating:
+            found = self._networks.get(room)
+            if found is None:
+                rules = self._rules or EgressRules(lambda _: (), _resolve_nothing)
+                found = _RoomNetwork(await NetworkNamespace.create(bwrap), EgressProxy(room, rules))
+                self._networks[room] = found
+            found.users += 1
+        return found.namespace, lambda: self._release(room, found)
+
+    async def open_proxy(self, room: RoomKey) -> Mapping[str, str]:
+        """The variables with which a program of the room uses its proxy; none where its recipe lists no hosts."""
+        found = self._networks.get(room)
+        if self._rules is None or found is None or not self._rules.list_hosts(room):
+            return {}
+        await found.proxy.listen(found.namespace.proxy)
+        trust = {name: path for name, path in self._rules.environment.items() if _is_visible(path)}
+        return {**_PROXY_VARIABLES, **trust}
+
+    async def connect(self, room: RoomKey, port: int) -> socket.socket:
+        """Connect to a port of the room's loopback. Raises OSError when no program listens there."""
+        found = self._networks.get(room)
+        if found is None:
+            raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
+        try:
+            try:
+                return await connect_in_room(await found.namespace.open_socket(socket.AF_INET), port)
+            except ConnectionRefusedError:
+                return await connect_in_room(await found.namespace.open_socket(socket.AF_INET6), port)
+        except WorkerGone as error:
+            raise OSError(errno.ENETDOWN, str(error)) from error
+
+    def list_refused(self, room: RoomKey, since: int) -> list[str]:
+        """The hosts that the room's proxy refused since this time in nanoseconds."""
+        found = self._networks.get(room)
+        return found.proxy.list_refused(since) if found is not None else []
+
+    def close(self) -> None:
+        for found in self._networks.values():
+            found.close()
+        self._networks.clear()
+
+    def _release(self, room: RoomKey, found: _RoomNetwork) -> None:
+        found.users -= 1
+        if not found.users and self._networks.get(room) is found:
+            del self._networks[room]
+            self._reached_loopback |= found.proxy.reached_loopback
+            found.close()
+
+
+def _is_visible(path: str) -> bool:
+    """Whether programs see this file of the system."""
+    places = (*view.list_system_folders(), *view.list_etc_files(network=False))
+    return any(is_beneath(os.path.realpath(path), os.path.realpath(place)) for place in places)
+
+
+async def _resolve_nothing(host: str, port: int, *, named: bool = False) -> list[str]:
+    return []
