@@ -388,6 +388,9 @@ async def tidy(house: House) -> None:
         keeper_waits.forget(now - _KEEPER_STATE_SECONDS),
         idempotency.forget(now - idempotency.retention_seconds(limits)),
     )
+    dropped = await before_images.drop_beyond(house.services.store, limits.undo_bytes)
+    if dropped:
+        log.info("the undo history of %d executions was dropped (setting limits.undo_bytes)", dropped)
 
 
 async def tidy_periodically(house: House) -> None:

@@ -132,7 +132,7 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 @click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; change nothing.")
 @click.option("--cache", is_flag=True, help="For safe reads, accept a cached result up to a minute old.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
-@click.option("--text", "as_text", is_flag=True, help="Print the result as text (the default on a terminal).")
+@click.option("--text", "as_text", is_flag=True, help="Print text in a pipe too, as on a terminal, without colours.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -159,6 +159,8 @@ def command(
     On a terminal, output appears as it is written, and Ctrl-C cancels the execution. COMMAND --help shows the
     parameters of a command.
     """
+    if as_json and as_text:
+        raise click.UsageError("--json and --text exclude each other.")
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
         name, pairs = parse_line(" ".join([name, *given]))
@@ -197,7 +199,8 @@ def _show_outcome(name: str, outcome: Outcome, as_json: bool, as_text: bool, tol
         _show_help(outcome.result)
         return int(outcome.result["exitCode"])
     view = _RESULT_VIEWS.get(name)
-    if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
+    for_people = (as_text or sys.stdout.isatty()) and not as_json
+    if view is None or not for_people or outcome.status != "done" or "items" not in outcome.result:
         return report.show_outcome(outcome, as_json, told=told, as_text=as_text)
     view(outcome.result)
     return 0

@@ -278,6 +278,9 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
     policy = ctx.services.recipes.policy(room.recipe) if room is not None else None
     if room is not None and policy is not None and policy.approval_terms(command) is not None:
         return f"The recipe {room.recipe} of the room {room.id} requires approval for {command.name}."
+    for part, _ in command.parts_of(json.loads(approval.params)):
+        if room is not None and policy is not None and policy.approval_terms(part) is not None:
+            return f"The recipe {room.recipe} of the room {room.id} requires approval for {part.name}, a part of it."
     if command.facts.widens_access and approval.kind != "human":
         return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":

@@ -79,6 +79,12 @@ async def images_to_restore(
             "and whose command supports undo, can be undone."
         )
     first = images[0]
+    if first.undone_by == before_images.DROPPED:
+        most = ctx.services.settings.limits.undo_bytes
+        raise NotFound(
+            f"Execution {execution} can no longer be undone: its history was dropped, because the undo history is "
+            f"limited to {most} bytes (setting limits.undo_bytes) and newer changes filled it."
+        )
     if first.undone_by:
         raise Conflict(
             f"Execution {execution} is already undone, by {first.undone_by}.",
@@ -120,10 +126,15 @@ def _workspace_of(ctx: Context, image: before_images.BeforeImage) -> str:
     made_in = image.workspace or ctx.services.workspaces.find(ctx.caller.tenant)
     if made_in == here:
         return here
+    if ctx.services.drafts.contains(made_in):
+        raise Conflict(
+            f"Execution {image.call} changed a draft. Only its agent can undo it there.",
+            hint="To give up the whole draft: draft/drop",
+        )
     if ctx.caller.kind != "human" or ctx.call.room:
         raise Conflict(
             f"Execution {image.call} changed files of another workspace. Nothing was undone.",
-            hint="Undo it in the room that it was made in, or as yourself outside rooms.",
+            hint="A person can undo it, in the room that it was made in or outside rooms.",
         )
     if not os.path.isdir(made_in):
         raise Conflict(f"The workspace {made_in} of execution {image.call} does not exist any more.")

@@ -85,6 +85,11 @@ class Authorizer:
         """The ruling on a call with its parameters, and the policy that made it. Raises NotPermitted on denial."""
         policy = self.policy(call.caller, call.room) if call.room else None
         ruling = self._rule(call.caller, call.room, call.command, policy)
+        if ruling.allowed:
+            judged = (
+                self._rule(call.caller, call.room, part, policy) for part, _ in call.command.parts_of(call.params)
+            )
+            ruling = next((one for one in judged if not one.allowed), ruling)
         if ruling.allowed and policy is not None:
             ruling = combine_rulings(ruling, policy.check_params(call.command, call.params))
         if not ruling.allowed:
@@ -205,6 +210,16 @@ def find_required_terms(
     asked = None
     if not answered or command.facts.widens_access:
         asked = find_approval_terms(policy, command, caller.kind, params)
+    for part, given in command.parts_of(params) if params is not None else ():
+        more = find_required_terms(caller, policy, part, given, patience, answered=answered)
+        if asked is None or more is None:
+            asked = asked or more
+        elif (set(asked.approvers), asked.quorum) != (
+            set(more.approvers),
+            more.quorum,
+        ):  # one decision is for all parts
+            reason = f"{command.name} changes files that need different approvals. Change them one by one."
+            raise NotPermitted(reason, rule="built-in: one call, one kind of approval")
     if asked is None and params is not None and caller.kind != "human":
         in_draft = policy is not None and policy.uses_drafts  # there the review asks, about all changes at once
         if not in_draft and find_guarded_change(command, params) is not None:

@@ -153,6 +153,10 @@ class Drafts:
     def switch(self, draft: Draft, session: str) -> None:
         self._chosen[session] = draft.id
 
+    def contains(self, folder: str) -> bool:
+        """Whether a folder is that of a draft, also of one that no longer exists."""
+        return Path(folder).parent == self._folder
+
     def get(self, id: str) -> Draft:
         return self._drafts[id]
 

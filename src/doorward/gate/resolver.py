@@ -57,6 +57,7 @@ class Resolver:
         if command.find_aliased is not None:
             command, params = self._meant(caller, room, command, command.find_aliased, params)
         params = _with_relative_path(command, params)
+        command.parts_of(params)  # parts that cannot be read are refused before anything decides about them
         session = request.session or f"{request.door}:{caller.tenant}:{caller.id}"
         workspace, draft = self._place_of(caller, room, session, command)
         return Call(

@@ -37,8 +37,8 @@ def render_result(result: Any, *, thought: bool = False) -> str:
     if is_program_result(result):
         stdout, beside = result["stdout"].rstrip("\n"), _program_details(result)
         return "\n".join([f"Result: {stdout}", *beside]) if stdout or beside else NO_OUTPUT
-    if is_file_content(result):
-        return _render_file(result)
+    if is_file_content(result) and "mimeType" in result:  # a picture, whose bytes are no text
+        result = {key: value for key, value in result.items() if key != "content"}
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
 
 
@@ -107,21 +107,6 @@ def is_program_result(result: Any) -> bool:
 def is_file_content(result: Any) -> bool:
     """Whether this is the content of a file, as file/read returns it."""
     return isinstance(result, dict) and result.keys() >= FILE_CONTENT_KEYS and isinstance(result["content"], str)
-
-
-def _render_file(result: dict[str, Any]) -> str:
-    """The lines of a text file, and which they are when there are more; a description of any other file."""
-    if result["encoding"] != "utf-8":
-        facts = f"{result.get('mimeType', 'base64')}, {result['size']} bytes, SHA-256 {result['digest']}"
-        return f"[{facts}]" if "mimeType" in result else f"[{facts}]\n{result['content']}"
-    if not result["content"]:
-        return "[The file is empty.]"
-    if not result.get("cut") and result.get("firstLine", 1) == 1:
-        return str(result["content"])
-    rest = f"; read on with offset {result['nextOffset']}" if "nextOffset" in result else ""
-    end = "" if result["content"].endswith("\n") else "\n"
-    lines = f"lines {result['firstLine']} to {result['lastLine']} of {result['lines']}"
-    return f"{result['content']}{end}[{lines}{rest}]"
 
 
 def render_agent_answer(answer: dict[str, Any]) -> str:

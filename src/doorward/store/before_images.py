@@ -11,6 +11,8 @@ from doorward.core.model import Call
 from doorward.store.ledger.record import with_origin
 from doorward.store.sqlite import Statement, Store
 
+DROPPED = "dropped"
+"""Stands for the execution that undid a change when the bytes of the change were dropped, so that nobody can."""
 _LOOKED_AT = 500
 """How many of the newest changes are searched for those of one conversation."""
 
@@ -31,9 +33,10 @@ class BeforeImage(msgspec.Struct, frozen=True):
     after: str
     """The state after the execution. An undo checks that the target still has it."""
     undone_by: str
+    """The execution that undid it; empty for none, or `DROPPED`."""
     at: float
     workspace: str
-    """The folder that the call worked in; empty for the tenant's, in changes from before rooms had their own."""
+    """The folder that was changed; empty for the tenant's, in changes from before rooms had their own."""
 
 
 def store_image(
@@ -85,6 +88,26 @@ def forget(before: float) -> Statement:
     return Statement("DELETE FROM before_images WHERE at < ?", (before,))
 
 
+async def drop_beyond(store: Store, most: int) -> int:
+    """Drop the bytes of the oldest executions, so that at most `most` bytes stay. Returns how many executions."""
+    found = await store.read(
+        "SELECT call FROM (SELECT call, size, sum(size) OVER (ORDER BY newest DESC, call DESC) AS total FROM"
+        " (SELECT call, max(at) AS newest, coalesce(sum(length(before)), 0) AS size FROM before_images GROUP BY call))"
+        " WHERE total > ? AND size > 0",
+        (most,),
+    )
+    if found:
+        calls = msgspec.json.encode([row["call"] for row in found]).decode()
+        await store.write(
+            Statement(
+                "UPDATE before_images SET before = NULL, undone_by = CASE undone_by WHEN '' THEN ? ELSE undone_by END"
+                " WHERE call IN (SELECT value FROM json_each(?))",
+                (DROPPED, calls),
+            )
+        )
+    return len(found)
+
+
 async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
     rows = await store.read("SELECT * FROM before_images WHERE tenant = ? AND call = ? ORDER BY n", (tenant, call))
     return [_image(row) for row in rows]
@@ -105,13 +128,14 @@ class ChangeTrace(msgspec.Struct, frozen=True):
 
 
 async def of_target(
-    store: Store, tenant: str, kind: str, target: str, workspaces: tuple[str, str], limit: int
+    store: Store, tenant: str, kind: str, target: str, workspaces: Sequence[str], limit: int
 ) -> list[ChangeTrace]:
-    """The changes of one target in either of two workspaces, newest first."""
+    """The changes of one target in any of these workspaces, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
-        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (?, ?) ORDER BY at DESC, call DESC LIMIT ?",
-        (tenant, kind, target, *workspaces, limit),
+        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (SELECT value FROM json_each(?))"
+        " ORDER BY at DESC, call DESC LIMIT ?",
+        (tenant, kind, target, msgspec.json.encode(workspaces).decode(), limit),
     )
     return [msgspec.convert(row, ChangeTrace) for row in rows]
 

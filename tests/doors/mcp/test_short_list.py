@@ -138,3 +138,20 @@ async def test_a_short_result_is_structured_too(lab: Web):
     assert told["isError"] is True
     found = (await lab.call("search_commands", query="count the words")).result
     assert found["structuredContent"]["items"]
+
+
+async def test_a_long_file_is_cut_after_a_line_and_read_on_by_offset(house: McpHouse, lab: Web):
+    lines = [f"{number:05} {'x' * 50}\n" for number in range(1_500)]
+    (workspace(house) / "long.txt").write_text("".join(lines))
+    found, offset = "", 1
+    while offset <= 1_500:
+        text = (await lab.call("file_read", path="long.txt", offset=offset)).result["content"][0]["text"]
+        body, _, note = text.rpartition("[lines ")
+        assert len(text) < 31_000
+        assert note.startswith(f"{offset} to "), note
+        found += body
+        offset += body.count("\n")
+    assert found == "".join(lines)
+    (workspace(house) / "line.txt").write_text("x" * 100_000)
+    text = (await lab.call("file_read", path="line.txt")).result["content"][0]["text"]
+    assert "line 1 is longer than" in text

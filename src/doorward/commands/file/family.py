@@ -108,6 +108,17 @@ class FileEdited(FileWritten):
     diff: Annotated[str, Meta(description="The change as a unified diff")]
 
 
+class FilePatched(FileChangeFacts):
+    digest: FileDigest
+    deleted: bool
+
+
+class FilesPatched(TypedDict):
+    files: list[FilePatched]
+    diff: Annotated[str, Meta(description="The changes as a unified diff")]
+    execution: UndoExecution
+
+
 class FileDeleted(TypedDict):
     path: str
     deleted: bool
@@ -129,6 +140,7 @@ class PastChange(TypedDict):
     undone: bool
     onBehalfOf: NotRequired[str]
     undoneBy: NotRequired[Annotated[str, Meta(description="The execution that undid it")]]
+    note: NotRequired[str]
 
 
 class FileHistory(TypedDict):

@@ -95,6 +95,8 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long the whole of a truncated result is kept."""
     undo_days: Annotated[float, Meta(gt=0, le=3_650)] = 30.0
     """How long the data replaced by a change is kept, so that the change can be undone."""
+    undo_bytes: Annotated[int, Meta(ge=1_000_000, le=1_000_000_000_000)] = 2_000_000_000
+    """Maximum bytes of this data, checked every five minutes; the oldest is dropped first."""
 
 
 class EnergySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

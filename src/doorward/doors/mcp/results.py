@@ -16,7 +16,7 @@ from doorward.core.wire.frames import WireError
 from doorward.core.wire.types import Block, CallToolResult
 from doorward.core.wire.types import is_valid_block as is_whole
 from doorward.doors.http.problems import HTTP_STATUS
-from doorward.doors.mcp import encoding, truncation
+from doorward.doors.mcp import encoding, file_content, truncation
 from doorward.doors.mcp.truncation import Truncation
 from doorward.doors.mcp.versions import Era
 from doorward.gate.result_text import is_file_content, is_program_result
@@ -132,10 +132,8 @@ def encode_tool_result(era: Era, outcome: Outcome, *, whole: bool = True) -> byt
     content: bytes = b""
     structured: bytes | None = None
     cut: truncation.Truncation | None = None
-    picture = _find_picture(outcome.result)
-    if picture is not None:
-        beside = outcome.result if whole else None
-        outcome = msgspec.structs.replace(outcome, result=Blocks(content=[picture], structured_content=beside))
+    if is_file_content(outcome.result):
+        outcome = file_content.show_file(outcome, whole=whole)
     if type(outcome.result) is Blocks:
         content, structured, cut = encode_blocks(era, outcome, outcome.result)
         if cut is None and outcome.status == "done" and not outcome.truncated:
@@ -175,13 +173,6 @@ def _is_small(outcome: Outcome) -> bool:
     if is_program_result(outcome.result) or is_file_content(outcome.result):
         return False
     return len(_encode(to_object(outcome.result))) <= _SMALL_BYTES
-
-
-def _find_picture(result: Any) -> Block | None:
-    """The picture that file/read found, as a block."""
-    if not is_file_content(result) or "mimeType" not in result:
-        return None
-    return {"type": "image", "data": result["content"], "mimeType": result["mimeType"]}
 
 
 def unknown_tool_error(outcome: Outcome) -> WireError:

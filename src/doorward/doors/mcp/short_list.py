@@ -10,7 +10,7 @@ from doorward.core.command import Command
 from doorward.doors.mcp.offers import RoomOffer
 from doorward.gate.recipes.policy import matching_patterns
 
-MAX_BYTES = 26_000
+MAX_BYTES = 24_500
 """The size of the ranked tools and those of other servers together. With the search, a list stays below 30 KB."""
 
 RANKED = (
@@ -29,7 +29,6 @@ RANKED = (
     "process/*",
     "shell/git_status",
     "shell/git_diff",
-    "shell/git_log",
     "shell/git_add",
     "shell/git_commit",
     "execution/output",
@@ -39,6 +38,7 @@ RANKED = (
     "agent/ask",
     "data/list",
     "data/query",
+    "shell/git_log",
 )
 """The commands of a short list by pattern, most important first. A recipe can name others in `toolList`."""
 

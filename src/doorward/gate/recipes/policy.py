@@ -122,7 +122,7 @@ class Policy:
         """Deny a command that no call can satisfy: a rule requires a parameter that the command does not have."""
         for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter in self._parameter_rules.get(pattern, {}):
-                if parameter not in command.schema["properties"]:
+                if parameter not in command.schema["properties"] and parameter not in command.part_parameters:
                     reason = f"{command.name} has no parameter {parameter!r}, but this room's recipe has a rule for it."
                     return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
         return None
@@ -149,17 +149,23 @@ class Policy:
         return command.name in self._allowances and not command.facts.widens_access
 
     def check_params(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
-        """Whether these parameters satisfy every rule of every pattern that matches the command."""
-        if not self._parameter_rules:
+        """Whether these parameters satisfy every rule of every pattern that matches the command, and of its parts."""
+        parts = [] if unknown else command.parts_of(params)
+        if not self._parameter_rules and not parts:
             return self._no_rules
         for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter, rule in self._parameter_rules.get(pattern, {}).items():
-                if parameter in unknown or (parameter in params and rule.allows(params[parameter])):
-                    continue
-                reason = _describe_refusal(command, parameter, rule, params)
-                denial = Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
-                return self._observed(denial)
-        return self._no_rules
+                in_parts = parameter in command.part_parameters
+                for given in (one for _, one in parts) if in_parts else (params,):
+                    if parameter in unknown or (parameter in given and rule.allows(given[parameter])):
+                        continue
+                    reason = _describe_refusal(command, parameter, rule, given)
+                    denial = Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
+                    return self._observed(denial)
+        ruling = self._no_rules
+        for part, given in parts:
+            ruling = combine_rulings(ruling, self.rule_on_call(part, given))
+        return ruling if not ruling.allowed or ruling.rule.startswith(OBSERVED_REFUSAL) else self._no_rules
 
     def _observed(self, ruling: Ruling) -> Ruling:
         """The ruling, or in observe mode the permission that records the refusal."""
@@ -273,6 +279,10 @@ def is_irreversible(command: Command) -> bool:
 
 def find_guarded_change(command: Command, params: Mapping[str, Any]) -> tuple[str, GuardedPath] | None:
     """Find the guarded path that a call changes, which a person's own tools would run outside the sandbox."""
+    for part, given in command.parts_of(params):
+        found = find_guarded_change(part, given)
+        if found is not None:
+            return found
     if command.reads_only or not command.path_parameter:
         return None
     try:

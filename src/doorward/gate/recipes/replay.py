@@ -27,6 +27,7 @@ SESSION_RULE = "approval "
 MAX_GROUPS = 500
 _MAX_CALLERS = 20
 _TIERS = frozenset(Tier)
+_STRICTNESS: tuple[PolicyDecision, ...] = ("allowed", "approval", "refused")
 
 
 class RecordedDecision(NamedTuple):
@@ -156,7 +157,8 @@ class Replay:
         command = self._find(past.command)
         if command is None:
             return self._evaluate_missing(past, was)
-        if self._policy.restricted_parameters(command) or self._policy.has_allowances(command):
+        varies = self._policy.has_allowances(command) or command.find_parts is not None
+        if self._policy.restricted_parameters(command) or varies:
             return _CachedResult(was=was, command=command)
         told = decide_verdict(self._policy, command, cast(Kind, past.kind), self._policy.rule_on(command))
         return _CachedResult(was=was, would=told.decision, rule=told.rule)
@@ -173,6 +175,8 @@ class Replay:
 
     def _evaluate_params(self, command: Command, past: RecordedDecision) -> tuple[str, str]:
         params = _recorded_params(command, past)
+        if command.find_parts is not None:
+            return self._evaluate_parts(command, cast(Kind, past.kind), params)
         looked_at = self._policy.restricted_parameters(command)
         if params is None:
             unknown, given = looked_at, {}
@@ -198,6 +202,15 @@ class Replay:
         cut = frozenset(name for name, value in params.items() if not redact.is_whole(value))
         maybe = self._policy.allows_without_approval(command, params, cut)
         return maybe and not self._policy.allows_without_approval(command, params)
+
+    def _evaluate_parts(self, command: Command, kind: Kind, params: dict[str, Any] | None) -> tuple[str, str]:
+        """Judge a call that is made of several. The strictest decision about one of them counts."""
+        if params is None or not all(map(redact.is_whole, params.values())):
+            return "unknown", "rules check the parts of the call, and the record does not hold them completely"
+        calls = [(command, params), *command.parts_of(params)]
+        told = [decide_verdict(self._policy, one, kind, self._policy.rule_on_call(one, given)) for one, given in calls]
+        strictest = max(told, key=lambda one: _STRICTNESS.index(one.decision))
+        return strictest.decision, strictest.rule
 
 
 class _Skipped(msgspec.Struct, frozen=True):
