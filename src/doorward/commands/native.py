@@ -15,14 +15,12 @@ from doorward.commands.context import Context
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo
 from doorward.core.errors import NotPermitted
-from doorward.sandbox.safefs.guarded_paths import is_guarded
+from doorward.sandbox.safefs.guarded_paths import describe_guard, find_guarded_path
 
 family = Family("native", category="clients")
 
 LONGEST_TEXT = 1_000_000
 _RUN_BY_CLIENT = NoUndo("the client runs it, outside Doorward")
-_CLIENT_SETTINGS = (".claude", ".codex", ".gemini", ".cursor", ".vscode", ".github/hooks", ".mcp.json")
-"""Settings of coding clients. They hold the hooks that ask the gate, so no native tool may change them."""
 
 Client = Annotated[str, Meta(description="The client, such as claude-code", min_length=1, max_length=63)]
 Tool = Annotated[str, Meta(description="The client's name of the tool", min_length=1, max_length=200)]
@@ -101,9 +99,10 @@ async def edit(
     refused.
     """
     inside = _check_inside(ctx, path, "file/edit")
-    if is_guarded(inside) or _is_client_setting(inside):
+    guard = find_guarded_path(inside)
+    if guard is not None:
         raise NotPermitted(
-            f"{path} decides what programs run outside the sandbox, so no client may change it with its own tools.",
+            f"No client may change {inside} with its own tools, because {describe_guard(guard)}",
             hint="Use Doorward's file/edit, which asks a person first.",
         )
     return {"client": client, "tool": tool, "decision": "allowed"}
@@ -175,8 +174,3 @@ def _check_inside(ctx: Context, path: str, instead: str) -> str:
             hint=f"Use paths in the workspace. Doorward's own {instead} takes them relative to it.",
         )
     return os.path.relpath(real, root)
-
-
-def _is_client_setting(path: str) -> bool:
-    names = f"/{path.lower()}/"
-    return any(f"/{setting}/" in names for setting in _CLIENT_SETTINGS)
