@@ -66,6 +66,7 @@ def _settings_lines(name: str, table: type) -> Iterator[str]:
     for field in msgspec.structs.fields(table):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
             inner.append((f"{name}.{field.name}", field.type))
+            yield f"| `{field.name}` | table | `{{}}` | {sentences[field.name]} |"
             continue
         yield f"| `{field.name}` | {_type_words(field.type)} | `{_toml(field)}` | {sentences[field.name]} |"
         if (

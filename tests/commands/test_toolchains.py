@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -22,6 +20,7 @@ from doorward.config.settings import SandboxSettings, Settings
 from doorward.config.settings.sandbox import BuildSettings
 from doorward.core.model import Credential, Outcome, Request
 from doorward.sandbox import toolchains, view
+from virtual_environment import make_environment
 
 RECIPE = {
     "displayName": "Builds",
@@ -39,8 +38,6 @@ SECRETS = (
     "notes.txt",
 )
 """Files of the account that no program may read, some of them beside a toolchain."""
-PACKAGES = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
-"""pytest and all it imports, which are copied into the project."""
 
 
 @pytest.fixture(scope="module")
@@ -82,19 +79,7 @@ def account() -> Iterator[Account]:
 
 def make_project(folder: Path, interpreter: Path) -> Path:
     """A project in Python, JavaScript and make, with a virtual environment."""
-    subprocess.run([interpreter, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
-    packages = next((folder / ".venv/lib").iterdir()) / "site-packages"
-    for name in PACKAGES:
-        found = importlib.util.find_spec(name)
-        assert found is not None
-        if found.submodule_search_locations:
-            source = found.submodule_search_locations[0]
-            shutil.copytree(source, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(str(found.origin), packages)
-    script = folder / ".venv/bin/pytest"
-    script.write_text(f"#!{folder}/.venv/bin/python\nimport pytest, sys\nsys.exit(pytest.console_main())\n")
-    script.chmod(0o755)
+    make_environment(folder, interpreter)
     for path, text in {
         "tests/test_main.py": "import sys\n\ndef test_start():\n    assert sys.prefix.endswith('.venv')\n",
         "deep/inner/notes.txt": "",
@@ -266,23 +251,39 @@ async def test_what_a_program_leaves_running_ends_with_it(builder: Builder) -> N
     assert not await asyncio.to_thread(is_running, b"86399.25")
 
 
-async def test_every_limit_of_a_build_is_named_with_its_setting(tmp_path: Path) -> None:
-    small = BuildSettings(cpu_seconds=1, file_bytes=400_000, descriptors=20, scratch_bytes=2_000_000, wall_seconds=3)
-    entry = {"name": "build", "summary": "Build.", "program": "bash", "prefix": ["-c"], "profile": "build"}
-    entry |= {"effects": ["write"], "arguments": [{"name": "script", "type": "text", "required": True}]}
+SMALL = BuildSettings(cpu_seconds=1, file_bytes=400_000, descriptors=20, scratch_bytes=2_000_000)
+ENDINGS = {
+    "head -c 2M /dev/zero > large": "larger than 400,000 bytes (setting sandbox.build.file_bytes)",
+    "for n in $(seq 30); do exec {fd}< /dev/null; done": "20 files at once (setting sandbox.build.descriptors)",
+    "for n in $(seq 9); do head -c 390K /dev/zero > /tmp/$n || exit; done": "(setting sandbox.build.scratch_bytes)",
+    "while :; do :; done": "more than 1 s of processor time (setting sandbox.build.cpu_seconds)",
+}
+BRIEF = BuildSettings(wall_seconds=0.5)
+BASH = {
+    "name": "build",
+    "summary": "Run a script.",
+    "program": "bash",
+    "prefix": ["-c"],
+    "profile": "build",
+    "effects": ["write"],
+    "arguments": [{"name": "script", "type": "text", "required": True}],
+}
+
+
+@pytest.mark.parametrize(
+    ("limits", "endings"),
+    [(SMALL, ENDINGS), (BRIEF, {"sleep 60": "after 0.5 s, its time limit (setting sandbox.build.wall_seconds)"})],
+    ids=["resources", "time"],
+)
+async def test_every_limit_of_a_build_is_named_with_its_setting(
+    tmp_path: Path, limits: BuildSettings, endings: dict[str, str]
+) -> None:
     home = Home(tmp_path / "home")
     home.path.mkdir()
-    (home.path / "commands.json").write_text(json.dumps([entry]))
-    async with open_house(home, changes=Settings(sandbox=SandboxSettings(build=small))) as house:
-        builder = Builder(house)
-        for text, said in {
-            "head -c 2M /dev/zero > large": "larger than 400,000 bytes (setting sandbox.build.file_bytes)",
-            "for n in $(seq 30); do exec {fd}< /dev/null; done": "20 files at once (setting sandbox.build.descriptors)",
-            "for n in $(seq 9); do head -c 390K /dev/zero > /tmp/$n || exit; done": "sandbox.build.scratch_bytes)",
-            "while :; do :; done": "more than 1 s of processor time (setting sandbox.build.cpu_seconds)",
-            "sleep 60": "after 3 s, its time limit (setting sandbox.build.wall_seconds)",
-        }.items():
-            outcome = await builder.ask("shell/build", {"script": text}, "")
+    (home.path / "commands.json").write_text(json.dumps([BASH]))
+    async with open_house(home, changes=Settings(sandbox=SandboxSettings(build=limits))) as house:
+        for text, said in endings.items():
+            outcome = await Builder(house).ask("shell/build", {"script": text}, "")
             assert outcome.status == "failed", (text, outcome)
             assert said in outcome.message, (text, outcome.message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -31,6 +32,11 @@ def content(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in folder.iterdir()}
 
 
+def kill_at_step(home: Path, project: Path, step: int) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, killed_merge.__file__, str(home), str(project), str(step)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=100)
+
+
 @pytest.mark.parametrize("step", [0, 1, 3, 6, 7, 99])
 async def test_a_merge_that_is_killed_at_any_step_changes_everything_or_nothing(tmp_path, step):
     project = tmp_path / "project"
@@ -38,13 +44,7 @@ async def test_a_merge_that_is_killed_at_any_step_changes_everything_or_nothing(
     for name, text in OLD.items():
         (project / name).write_text(text)
     home = tmp_path / "home"
-    ended = subprocess.run(
-        [sys.executable, killed_merge.__file__, str(home), str(project), str(step)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+    ended = await asyncio.to_thread(kill_at_step, home, project, step)
     merged = step == 99
     assert ended.returncode == (0 if merged else -signal.SIGKILL), ended.stderr
     async with open_house(Home(home)) as house:
