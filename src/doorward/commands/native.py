@@ -62,7 +62,11 @@ async def shell(
     command: Annotated[str, Meta(description="The command line", min_length=1, max_length=LONGEST_TEXT)],
     folder: Annotated[str, Meta(description="The folder the client runs it in", max_length=4096)] = "",
 ) -> NativeDecision:
-    """Decide whether a client may run a command line in its own shell, outside the sandbox."""
+    """Decide whether a client may run a command line in its own shell, outside the sandbox.
+
+    It is refused where agents work on drafts.
+    """
+    _check_no_drafts(ctx, "bash")
     if folder:
         _check_inside(ctx, folder, "bash")
     return {"client": client, "tool": tool, "decision": "allowed"}
@@ -98,6 +102,7 @@ async def edit(
     Files that make a person's own tools run something, such as git hooks, and the settings of coding clients are
     refused.
     """
+    _check_no_drafts(ctx, "file/edit")
     inside = _check_inside(ctx, path, "file/edit")
     guard = find_guarded_path(inside)
     if guard is not None:
@@ -127,7 +132,15 @@ async def edit(
     is_status_poll=True,
 )
 async def read(ctx: Context, client: Client, tool: Tool, path: NativePath) -> NativeDecision:
-    """Decide whether a client may read a file or folder of the workspace with its own tool."""
+    """Decide whether a client may read a file or folder of the workspace with its own tool.
+
+    An agent that has a draft reads with Doorward's file/read instead, which shows its changes.
+    """
+    if ctx.call.draft:
+        raise NotPermitted(
+            "You work on a draft in this room, and the client's own tools read the workspace, without your changes.",
+            hint="Use Doorward's file/read.",
+        )
     _check_inside(ctx, path, "file/read")
     return {"client": client, "tool": tool, "decision": "allowed"}
 
@@ -164,9 +177,18 @@ for _command in family.commands:
     _command.unlisted = True  # only hooks ask for them; in a tool list they would mislead models
 
 
+def _check_no_drafts(ctx: Context, instead: str) -> None:
+    """Raise in a room where agents work on drafts: a client's own tool would change the person's files at once."""
+    if ctx.services.drafts.uses_drafts(ctx.caller.tenant, ctx.call.room):
+        raise NotPermitted(
+            "Agents work on drafts in this room, and the client's own tools would change the workspace itself.",
+            hint=f"Use Doorward's {instead}, which works on your draft.",
+        )
+
+
 def _check_inside(ctx: Context, path: str, instead: str) -> str:
     """Return the path in the workspace, with symlinks resolved. Raise for a path outside it."""
-    root = os.path.realpath(ctx.workspace)
+    root = os.path.realpath(ctx.services.workspaces.find(ctx.caller.tenant, ctx.call.room))
     real = os.path.realpath(os.path.join(root, path))
     if real != root and not real.startswith(root.rstrip("/") + "/"):
         raise NotPermitted(
