@@ -217,6 +217,17 @@ def approve_when_asked(project: Project, text: str) -> None:
     raise AssertionError("no approval was asked for")
 
 
+def test_an_agent_with_a_draft_uses_no_tools_of_the_client(project: Project) -> None:
+    (project.folder / "read.txt").write_text("before")
+    path = str(project.folder / "read.txt")
+    assert decision(project.hook("claude-code", "Read", room="strict", file_path=path))["permissionDecision"] == "allow"
+    words = ["file/write", "--path=read.txt", "--content=after"]
+    assert project.doorward("run", "--as=claude-code", "--room=strict", *words).code == 0
+    denied = decision(project.hook("claude-code", "Read", room="strict", file_path=path))
+    assert "You work on a draft in this room" in denied["permissionDecisionReason"]
+    assert project.hook("gemini", "read_file", room="strict", file_path="read.txt").json == {"decision": "allow"}
+
+
 def test_in_sandbox_mode_a_shell_call_is_replaced_by_one_that_passes_the_gate(project: Project) -> None:
     script = """echo "it's $((20 + 3))" > sum.txt; cat sum.txt"""
     answer = decision(

@@ -122,7 +122,7 @@ def list_steps(call: str, native: list[Step], namespace: str = "") -> list[Step]
     ]
 
 
-def check(setting: Setting, client: str, model: ScriptedModel, prefix: str) -> None:
+def check(setting: Setting, client: str, model: ScriptedModel, prefix: str, agent: str = "") -> None:
     """What every client must show: the tools, the results of the steps, the files and the ledger."""
     assert {f"{prefix}{name}" for name in setting.list_offered_tools()} <= {*model.list_tools()}
     written, tested, forbidden, shell, edited = model.list_results()
@@ -133,8 +133,10 @@ def check(setting: Setting, client: str, model: ScriptedModel, prefix: str) -> N
     assert NOT_ALLOWED not in edited
     assert not (setting.project / f"{client}-shell.txt").exists()
     assert (setting.project / f"{client}-edit.txt").read_text() == "native\n"
-    calls = [call for call in setting.list_records(client) if call[0].startswith("native/")]
-    assert calls == [("native/shell", "refused"), ("native/edit", "done")]
+    assert setting.list_records(agent or client) == [
+        *(("file/write", "done"), ("bash", "done"), ("file/write", "refused")),
+        *(("native/shell", "refused"), ("native/edit", "done")),
+    ]
 
 
 def test_claude_code_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Setting) -> None:
@@ -183,7 +185,7 @@ def test_codex_works_through_doorward_and_its_own_tools_ask_the_gate(setting: Se
             *("--dangerously-bypass-approvals-and-sandbox", "Go."),
         )
     assert DONE in out
-    check(setting, client, model, "mcp__doorward")
+    check(setting, client, model, "mcp__doorward", "codex-mcp-client")
     bins = f"{node_peers.CLIENTS / 'node_modules' / '.bin'}:{node_peers.NODE.parent}"
     proof = setting.run_here("protect", client, "--verify", PATH=f"{bins}:/usr/bin:/bin")
     assert proof.code == 1
@@ -221,4 +223,4 @@ def test_gemini_cli_works_through_doorward_and_its_own_tools_ask_the_gate(settin
             GEMINI_CLI_NO_RELAUNCH="true",
         )
     assert DONE in out
-    check(setting, client, model, "mcp_doorward_")
+    check(setting, client, model, "mcp_doorward_", "gemini-cli-mcp-client")

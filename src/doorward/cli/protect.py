@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import msgspec
 
 from doorward.cli import local_client
 from doorward.cli.clients import hook_config
@@ -17,11 +18,13 @@ from doorward.cli.clients.config_edit import ConfigEdit
 from doorward.cli.clients.hook_config import CLIENT_HOOKS, ClientHooks
 from doorward.cli.clients.program import find_program
 from doorward.cli.clients.registry import Scope
+from doorward.config.home import Home
 from doorward.config.settings import find_home_folder
 from doorward.core.errors import BadParams, NotFound
 from doorward.core.escape_invisible import escape_invisible
 from doorward.doors.hooks.answers import REPLACED_TOOLS
 from doorward.doors.terminal.messages import TerminalRequest
+from doorward.rooms.project_rooms import find_room_of
 from doorward.upstream.client_files import ClientMachine
 
 _EXIT_NOT_DONE = 1
@@ -74,7 +77,8 @@ def command(
     itself, put native/shell or native/edit on the recipe's whitelist. If Doorward is not running, every call is
     blocked.
     """
-    machine = ClientMachine.current()
+    rooms = _list_workspaces()
+    machine = _enter_workspace(ClientMachine.current(), rooms)
     if verify:
         chosen = [hook_config.find_client_hooks(client)] if client else list(CLIENT_HOOKS)
         ctx.exit(_verify(chosen, machine, named=client is not None))
@@ -93,7 +97,7 @@ def command(
             f"A hook of {found.title} cannot replace a shell call completely, so --mode sandbox is not available.",
             hint=f"Omit --mode. It works with {', '.join(REPLACED_TOOLS)}.",
         )
-    room = _find_room(room, machine.folder)
+    room = _choose_room(room, rooms, machine.folder)
     line = hook_config.hook_command_line(_hook_words(client, room, mode))
     code = _apply_edit(hook_config.plan_protection(found, file, line), found, yes, remove=False)
     if code == 0 and scope == "project" and found.shared:
@@ -110,24 +114,33 @@ def _hook_words(client: str, room: str, mode: str) -> str:
     return shlex.join([program, *isolated, *words, "hook", client, *options])
 
 
-def _find_room(named: str, folder: Path) -> str:
-    """The named room, or the one whose workspace holds this folder."""
+def _list_workspaces() -> dict[str, str]:
+    """The open rooms with their workspaces."""
+    if not Home(find_home_folder()).database.exists():
+        return {}
     listed = local_client.run(TerminalRequest(command="room/list"))
     if listed.status != "done":
         raise NotFound(listed.message, hint=listed.hint)
-    rooms: dict[str, str] = {one["room"]: one["workspace"] for one in listed.result["items"] if not one["archived"]}
-    if named:
-        if named not in rooms:
-            raise NotFound(f"There is no room {named!r}; valid: {', '.join(rooms)}.")
-        return named
-    real = folder.resolve()
-    fitting = [room for room, place in rooms.items() if place and real.is_relative_to(Path(place).resolve())]
-    if not fitting:
+    return {one["room"]: one["workspace"] for one in listed.result["items"] if not one["archived"]}
+
+
+def _enter_workspace(machine: ClientMachine, rooms: dict[str, str]) -> ClientMachine:
+    """Return the machine with the innermost workspace around this folder as its folder."""
+    here = machine.folder.resolve()
+    around = [workspace for workspace in rooms.values() if workspace and here.is_relative_to(workspace)]
+    return msgspec.structs.replace(machine, folder=Path(max(around, key=len))) if around else machine
+
+
+def _choose_room(named: str, rooms: dict[str, str], folder: Path) -> str:
+    if named and named not in rooms:
+        raise NotFound(f"There is no room {named!r}; valid: {', '.join(rooms)}.")
+    room = named or find_room_of(str(folder.resolve()), rooms.items())
+    if not room:
         raise NotFound(
             f"No room has the workspace {folder}, so the gate would refuse every file in it.",
-            hint="Make this folder a room's workspace, or name a room with --room ROOM.",
+            hint="Create a room for this project with `doorward init`, or name a room with --room ROOM.",
         )
-    return max(fitting, key=lambda room: len(rooms[room]))
+    return room
 
 
 def _apply_edit(change: ConfigEdit, client: ClientHooks, yes: bool, *, remove: bool) -> int:

@@ -15,14 +15,12 @@ from doorward.commands.context import Context
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo
 from doorward.core.errors import NotPermitted
-from doorward.sandbox.safefs.guarded_paths import is_guarded
+from doorward.sandbox.safefs.guarded_paths import describe_guard, find_guarded_path
 
 family = Family("native", category="clients")
 
 LONGEST_TEXT = 1_000_000
 _RUN_BY_CLIENT = NoUndo("the client runs it, outside Doorward")
-_CLIENT_SETTINGS = (".claude", ".codex", ".gemini", ".cursor", ".vscode", ".github/hooks", ".mcp.json")
-"""Settings of coding clients. They hold the hooks that ask the gate, so no native tool may change them."""
 
 Client = Annotated[str, Meta(description="The client, such as claude-code", min_length=1, max_length=63)]
 Tool = Annotated[str, Meta(description="The client's name of the tool", min_length=1, max_length=200)]
@@ -64,7 +62,11 @@ async def shell(
     command: Annotated[str, Meta(description="The command line", min_length=1, max_length=LONGEST_TEXT)],
     folder: Annotated[str, Meta(description="The folder the client runs it in", max_length=4096)] = "",
 ) -> NativeDecision:
-    """Decide whether a client may run a command line in its own shell, outside the sandbox."""
+    """Decide whether a client may run a command line in its own shell, outside the sandbox.
+
+    It is refused where agents work on drafts.
+    """
+    _check_no_drafts(ctx, "bash")
     if folder:
         _check_inside(ctx, folder, "bash")
     return {"client": client, "tool": tool, "decision": "allowed"}
@@ -100,10 +102,12 @@ async def edit(
     Files that make a person's own tools run something, such as git hooks, and the settings of coding clients are
     refused.
     """
+    _check_no_drafts(ctx, "file/edit")
     inside = _check_inside(ctx, path, "file/edit")
-    if is_guarded(inside) or _is_client_setting(inside):
+    guard = find_guarded_path(inside)
+    if guard is not None:
         raise NotPermitted(
-            f"{path} decides what programs run outside the sandbox, so no client may change it with its own tools.",
+            f"No client may change {inside} with its own tools, because {describe_guard(guard)}",
             hint="Use Doorward's file/edit, which asks a person first.",
         )
     return {"client": client, "tool": tool, "decision": "allowed"}
@@ -128,7 +132,15 @@ async def edit(
     is_status_poll=True,
 )
 async def read(ctx: Context, client: Client, tool: Tool, path: NativePath) -> NativeDecision:
-    """Decide whether a client may read a file or folder of the workspace with its own tool."""
+    """Decide whether a client may read a file or folder of the workspace with its own tool.
+
+    An agent that has a draft reads with Doorward's file/read instead, which shows its changes.
+    """
+    if ctx.call.draft:
+        raise NotPermitted(
+            "You work on a draft in this room, and the client's own tools read the workspace, without your changes.",
+            hint="Use Doorward's file/read.",
+        )
     _check_inside(ctx, path, "file/read")
     return {"client": client, "tool": tool, "decision": "allowed"}
 
@@ -165,9 +177,18 @@ for _command in family.commands:
     _command.unlisted = True  # only hooks ask for them; in a tool list they would mislead models
 
 
+def _check_no_drafts(ctx: Context, instead: str) -> None:
+    """Raise in a room where agents work on drafts: a client's own tool would change the person's files at once."""
+    if ctx.services.drafts.uses_drafts(ctx.caller.tenant, ctx.call.room):
+        raise NotPermitted(
+            "Agents work on drafts in this room, and the client's own tools would change the workspace itself.",
+            hint=f"Use Doorward's {instead}, which works on your draft.",
+        )
+
+
 def _check_inside(ctx: Context, path: str, instead: str) -> str:
     """Return the path in the workspace, with symlinks resolved. Raise for a path outside it."""
-    root = os.path.realpath(ctx.workspace)
+    root = os.path.realpath(ctx.services.workspaces.find(ctx.caller.tenant, ctx.call.room))
     real = os.path.realpath(os.path.join(root, path))
     if real != root and not real.startswith(root.rstrip("/") + "/"):
         raise NotPermitted(
@@ -175,8 +196,3 @@ def _check_inside(ctx: Context, path: str, instead: str) -> str:
             hint=f"Use paths in the workspace. Doorward's own {instead} takes them relative to it.",
         )
     return os.path.relpath(real, root)
-
-
-def _is_client_setting(path: str) -> bool:
-    names = f"/{path.lower()}/"
-    return any(f"/{setting}/" in names for setting in _CLIENT_SETTINGS)

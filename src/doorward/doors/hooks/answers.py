@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 CLIENTS = ("claude-code", "codex", "gemini", "cursor", "vscode")
+AGENTS = {"codex": "codex-mcp-client", "gemini": "gemini-cli-mcp-client"}
+"""The names under which clients introduce themselves over MCP, where they differ from ours. One client is one agent."""
 REPLACED_TOOLS = {"claude-code": "Bash", "gemini": "run_shell_command", "vscode": "run_in_terminal"}
 """The shell tools whose input a hook can replace completely.
 

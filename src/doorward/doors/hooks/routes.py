@@ -67,7 +67,7 @@ class HookRoutes:
         """Ask the gate, and wait for a person where the recipe requires approval."""
         request = GateRequest(
             command=call.command,
-            credential=Credential(owner=True, speak_as=client),
+            credential=Credential(owner=True, speak_as=answers.AGENTS.get(client, client)),
             door=DOOR,
             room=room,
             params=call.params,
@@ -102,7 +102,7 @@ class HookRoutes:
             "doorward",
             "run",
         ]
-        options = [f"--room={room}", f"--as={client}", "--wait", "--text"]
+        options = [f"--room={room}", f"--as={answers.AGENTS.get(client, client)}", "--wait", "--text"]
         line = shlex.join([*program, *options, "bash", f"--command={asked.script}", f"--folder={folder}"])
         return answers.encode_allow(client, {**asked.input, "command": line})
 

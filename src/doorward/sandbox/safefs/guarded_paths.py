@@ -140,6 +140,8 @@ GUARDED_PATHS: tuple[GuardedPath, ...] = (
     GuardedPath(".cursor/**", "ask", _CLIENT),
     GuardedPath(".gemini/**", "ask", _CLIENT),
     GuardedPath(".codex/**", "ask", _CLIENT),
+    GuardedPath(".github/hooks/**", "ask", _CLIENT),
+    GuardedPath(".copilot/**", "ask", _CLIENT),
     GuardedPath(".bashrc", "ask", _SHELL),
     GuardedPath(".bash_profile", "ask", _SHELL),
     GuardedPath(".bash_login", "ask", _SHELL),
