@@ -23,6 +23,8 @@ class Sizes(msgspec.Struct, frozen=True):
     """Calls over which memory must not grow."""
     spawns: int = 400
     """How often a trivial program is run in each way."""
+    tests: int = 300
+    """Tests of the project that is tested in the sandbox."""
     outputs: int = 20
     """How many programs are listened to for their first output."""
     flood: int = 100_000_000

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import (
+    builds,
     calls,
     console_page,
     crowd,
@@ -60,6 +61,7 @@ MEASURES = (
         ),
         spawn.measure,
     ),
+    Measure(("tests_bare", "tests", "tests_of_bare"), builds.measure),
     Measure(("output_first", "output_latest", "output_memory"), output.measure),
     Measure(("left_processes", "left_descriptors", "left_memory"), leftovers.measure),
     Measure(

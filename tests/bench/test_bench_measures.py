@@ -25,6 +25,7 @@ TINY = Sizes(
     warm_up=40,
     lifetime=100,
     spawns=4,
+    tests=10,
     outputs=2,
     flood=10_000_000,
     programs=100,
