@@ -15,6 +15,7 @@ from room_house import make_room, run, say, write_recipe
 from doorward.config import settings
 from doorward.core.host_rules import find_rule, parse_rule
 from doorward.core.model import Credential, Request
+from doorward.doors.line.tokenless_access import TokenlessAccess
 from doorward.gate.executions.notices import OutputNotice
 from doorward.gate.recipes.recipe import BadRecipe, parse_recipe
 from waiting import until
@@ -90,7 +91,9 @@ async def test_a_listed_name_that_leads_to_a_private_address_is_refused(opened: 
         assert host.requests == []
         # An address that the recipe itself names is meant.
         assert await say(driver, "web", f"curl -sS --noproxy '' http://127.0.0.1:{host.port}/") == "from the host\n"
-        assert driver.house.services.sandbox.has_networked_programs
+        access = TokenlessAccess(driver.house.services)
+        assert not access.is_allowed
+        assert "a program of a room reached a port of this machine" in access.warning
 
 
 @contextlib.contextmanager

@@ -123,8 +123,13 @@ class Sandbox:
 
     @property
     def has_networked_programs(self) -> bool:
-        """Whether a program has network access now and so can reach local ports, or has reached one by a proxy."""
-        return self._program_host.with_network > 0 or self._networks.reached_loopback
+        """Whether a long-running program has network access now, and so can reach local ports."""
+        return self._program_host.with_network > 0
+
+    @property
+    def reached_loopback(self) -> bool:
+        """Whether a program of a room has reached a port of this machine through the room's proxy."""
+        return self._networks.reached_loopback
 
     async def open_port(self, name: str, room: RoomKey, port: int) -> PortForwarder:
         """Open a port of a room's loopback to the browsers that get a link to it."""
