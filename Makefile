@@ -22,7 +22,7 @@ run: .venv/ready bubblewrap compiled ## set up and start Doorward, and say where
 	@exec $(BIN)/doorward up
 
 # The tests' bytecode is kept, since to make it takes half of the time in which they are found; long files begin first.
-test: .venv/ready .venv/node/ready bubblewrap chromium nginx compiled lint ## set up and run every check and every test
+test: .venv/ready .venv/node/ready .venv/clients/ready bubblewrap chromium nginx compiled lint ## set up and run every check and every test
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/ready .venv/node/ready ## style, types, layers, generated docs
@@ -85,7 +85,12 @@ clean: ## remove the environment and all caches
 
 # Without a network this leaves no stamp: the tests that need it then say so, and the next run tries again.
 .venv/node/ready: tests/conformance/package-lock.json setup/node.sh | .venv/ready
-	@sh setup/node.sh "$(CURDIR)/$(BIN)" .venv/node
+	@sh setup/node.sh "$(CURDIR)/$(BIN)" .venv/node tests/conformance "MCP conformance suite, inspector and servers" \
+		--omit=optional
+
+# The programs of these clients are optional packages, one for each kind of machine: 360 MB to fetch.
+.venv/clients/ready: tests/clients/package-lock.json setup/node.sh | .venv/ready
+	@sh setup/node.sh "$(CURDIR)/$(BIN)" .venv/clients tests/clients "Coding clients"
 
 # The same holds here, but for the bench alone.
 .venv/peers/ready: $(PEERS:%=lock/peer-%.txt) $(DATA:%=lock/peer-%.txt) setup/peers.sh | .venv/ready

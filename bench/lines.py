@@ -76,6 +76,7 @@ LINES = (
     Line(key="help", says="doorward --help: CPU", unit="ms", below=120),
     Line(key="python", says="python -c pass: CPU", unit="ms"),
     Line(key="run", says="doorward run help/search: CPU", unit="ms"),
+    Line(key="hook", says="decision of a client's hook, with the start of its process", unit="ms", below=60),
     Line(key="start", says="doorward up until /health answers", unit="ms", below=1_000),
     Line(key="idle", says="idle server: resident memory", unit="MB", below=80),
     Line(key="spawn_raw", says="/usr/bin/true by posix_spawn, not confined", unit="ms"),

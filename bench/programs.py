@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import os
 import re
 import statistics
@@ -32,8 +33,11 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
         seconds, megabytes = _served(doorward, home)
         start.append(seconds)
         idle.append(megabytes)
+    with running_server(doorward, home):
+        hook = [_hook_seconds(doorward, home) for _ in range(sizes.starts)]
     return {
         **{key: statistics.median(values) * 1e3 for key, values in cpu.items()},
+        "hook": statistics.median(hook) * 1e3,
         "start": statistics.median(start) * 1e3,
         "idle": statistics.median(idle),
     }
@@ -57,6 +61,23 @@ def _cpu(arguments: Sequence[str], home: Path) -> float:
     if program.returncode != 0:
         raise RuntimeError(f"{' '.join(arguments)} was to be measured, but it ended with {program.returncode}")
     return used.ru_utime + used.ru_stime
+
+
+def _hook_seconds(doorward: Sequence[str], home: Path) -> float:
+    """The seconds until a client has the gate's decision on a tool of its own, from the start of the hook."""
+    call = {"cwd": str(home / "workspace"), "tool_name": "Read", "tool_input": {"file_path": "notes.txt"}}
+    begun = time.perf_counter()
+    done = subprocess.run(
+        [*doorward, "hook", "claude-code", "--room=general"],
+        env=environment(home),
+        input=json.dumps(call).encode(),
+        capture_output=True,
+        check=True,
+    )
+    seconds = time.perf_counter() - begun
+    if b'"allow"' not in done.stdout:
+        raise RuntimeError(f"a decision was to be measured, but the hook answered {done.stdout!r}")
+    return seconds
 
 
 def _served(doorward: Sequence[str], home: Path) -> tuple[float, float]:

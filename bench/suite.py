@@ -52,7 +52,7 @@ MEASURES = (
     ),
     Measure(("decision", "decision_first"), decisions.measure),
     Measure(("page_newest", "page_middle", "page_gate", "page_console"), pages.measure, long=True),
-    Measure(("help", "python", "run", "start", "idle"), programs.measure),
+    Measure(("help", "python", "run", "hook", "start", "idle"), programs.measure),
     Measure(
         (
             *("spawn_raw", "spawn_bwrap", "spawn", "spawn_gate", "spawn_of_raw", "spawn_of_bwrap"),

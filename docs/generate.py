@@ -59,11 +59,15 @@ def settings_page() -> str:
 
 
 def _settings_lines(name: str, table: type) -> Iterator[str]:
-    """One table of settings, and below it those that it holds by a name of the reader's own."""
+    """One table of settings, and below it the tables that it holds."""
     sentences = _attribute_docstrings(table)
     yield from ("", f"## [{name}]", "", "| setting | type | default | description |", "|---|---|---|---|")
     inner = []
     for field in msgspec.structs.fields(table):
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            inner.append((f"{name}.{field.name}", field.type))
+            yield f"| `{field.name}` | table | `{{}}` | {sentences[field.name]} |"
+            continue
         yield f"| `{field.name}` | {_type_words(field.type)} | `{_toml(field)}` | {sentences[field.name]} |"
         if (
             get_origin(field.type) is dict

@@ -1,13 +1,16 @@
 #!/bin/sh
-# Install the official MCP conformance suite and inspector, which the tests hold Doorward against as independent peers,
-# and reference servers, which it governs in the tests. Node itself comes with the Python packages of the tests. When
-# this fails, the reason is kept for the tests, which then fail with it; everything that needs no Node goes on.
+# Install Node packages that the tests hold Doorward against: the official MCP conformance suite, inspector and reference
+# servers, and coding clients. Node itself comes with the Python packages of the tests. When this fails, the reason is
+# kept for the tests, which then fail with it; everything that needs no Node goes on.
 #
-# usage: node.sh BIN FOLDER    BIN has npm, FOLDER becomes what package-lock.json beside the tests describes
+# usage: node.sh BIN FOLDER WANTED WHAT [OPTION...]
+#   BIN has npm, FOLDER becomes what package-lock.json in WANTED describes, WHAT names it, and npm ci gets the OPTIONs
 
 bin=$1
 folder=$2
-wanted=tests/conformance
+wanted=$3
+what=$4
+shift 4
 patience=600 # seconds for the whole installation
 
 bounded() {
@@ -28,9 +31,9 @@ failed() {
 	if npm_ ping >/dev/null 2>&1; then
 		why="npm ci ended with $1: $(echo "$2" | head -n 3 | tr '\n' ' ')"
 	else
-		why="npm cannot reach its registry. Try again with a network: make conformance"
+		why="npm cannot reach its registry. Try again with a network: make test"
 	fi
-	echo "The MCP conformance suite, inspector and servers are not installed: $why" >"$folder/problem"
+	echo "$what: not installed. $why" >"$folder/problem"
 	cat "$folder/problem" >&2
 	exit 0
 }
@@ -38,7 +41,7 @@ failed() {
 mkdir -p "$folder"
 rm -f "$folder/ready" "$folder/problem"
 cp "$wanted/package.json" "$wanted/package-lock.json" "$folder/"
-echo "Installing the MCP conformance suite, inspector and servers: npm ci" >&2
-# Packages run nothing of their own here, and what is only for other machines or for building stays away.
-said=$(npm_ ci --prefix "$folder" --ignore-scripts --omit=optional --no-audit --no-fund 2>&1) || failed $? "$said"
+echo "$what: installing with npm ci" >&2
+# Packages run nothing of their own here.
+said=$(npm_ ci --prefix "$folder" --ignore-scripts "$@" --no-audit --no-fund 2>&1) || failed $? "$said"
 : >"$folder/ready"

@@ -14,7 +14,7 @@ import msgspec
 
 from doorward.agents.keeper.service import KeeperService
 from doorward.agents.models.registry import ModelRegistry
-from doorward.commands import programs
+from doorward.commands import draft_review, programs
 from doorward.commands.catalogue.entry import CatalogueEntry
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
 from doorward.commands.context import Context, Services
@@ -28,20 +28,22 @@ from doorward.core import logs
 from doorward.core.byte_budget import ByteBudget
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
-from doorward.core.command import Family
+from doorward.core.command import Command, Family
 from doorward.core.errors import LedgerUnavailable
 from doorward.core.event_buffer import EventBuffer
 from doorward.core.events import Bus
-from doorward.core.model import Admitted, Call, Outcome, Permit
+from doorward.core.model import Admitted, Call, Caller, Outcome, Permit
 from doorward.gate.approvals import Approvals
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
+from doorward.gate.drafts import Drafts
 from doorward.gate.energy import Energy
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.gate import Gate
 from doorward.gate.processes import RoomProcesses
 from doorward.gate.recipes.book import RecipeBook
+from doorward.gate.recipes.recipe import Strategy
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
 from doorward.gate.sandbox_terms import find_sandbox_terms, list_hosts
@@ -249,7 +251,21 @@ async def _assemble(
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
     workspaces = Workspaces(home, configured.files.workspace, rooms)
-    resolver = Resolver(registry, authorizer, key, workspaces.find, upstreams.explain_absent)
+
+    def strategy_of(tenant: str, room: str) -> Strategy | None:
+        found = rooms.get(tenant, room)
+        recipe = recipes.recipe(found.recipe) if found is not None else None
+        return None if recipe is None else recipe.strategy
+
+    drafts = Drafts(home.path, store, sandbox, clock, configured, strategy_of, workspaces.find)
+    await drafts.load()
+    await draft_review.revert_interrupted(drafts, store)
+
+    def place_of(caller: Caller, room: str, session: str, command: Command) -> tuple[str, str]:
+        draft = drafts.choose(caller, room, session, command)
+        return (draft.folder, draft.id) if draft is not None else (workspaces.find(caller.tenant, room), "")
+
+    resolver = Resolver(registry, authorizer, key, place_of, upstreams.explain_absent)
     slots = Slots(configured)
     executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 
@@ -275,6 +291,7 @@ async def _assemble(
         recent=EventBuffer(events),
         rooms=rooms,
         workspaces=workspaces,
+        drafts=drafts,
         messages=Messages(store, events, live, clock),
         files=Attachments(store, clock, configured.rooms),
         live=live,
@@ -320,6 +337,7 @@ async def _assemble(
         clock=clock,
         settings=configured,
         context_for=context_for,
+        drafts=drafts,
     )
     return House(
         home=home,
@@ -370,6 +388,9 @@ async def tidy(house: House) -> None:
         keeper_waits.forget(now - _KEEPER_STATE_SECONDS),
         idempotency.forget(now - idempotency.retention_seconds(limits)),
     )
+    dropped = await before_images.drop_beyond(house.services.store, limits.undo_bytes)
+    if dropped:
+        log.info("the undo history of %d executions was dropped (setting limits.undo_bytes)", dropped)
 
 
 async def tidy_periodically(house: House) -> None:

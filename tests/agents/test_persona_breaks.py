@@ -11,7 +11,7 @@ from persona_house import Speaking, speaking
 
 from doorward.agents.personas.worker import PersonaWorker
 from doorward.core.errors import LedgerUnavailable
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.store import persona_calls
 from doorward.store.sqlite import Statement
 from settling import settled

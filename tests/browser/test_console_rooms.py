@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from browsing import Console
@@ -301,6 +302,22 @@ def test_on_a_phone_too_an_ai_that_waits_is_seen_and_can_be_stopped(console: Con
     page.get_by_role("button", name="Stop guide").click()
     expect(log(page).get_by_role("article", name="guide").last).to_contain_text("owner stopped it.")
     expect(page.get_by_role("button", name="Stop guide")).to_have_count(0)
+
+
+def test_the_workspace_of_a_room_is_shown_in_the_list_and_in_its_settings_on_a_phone_too(
+    console: Console, tmp_path: Path
+) -> None:
+    folder = tmp_path / ("a-long-name-of-a-project" * 6)
+    folder.mkdir()
+    console.owner.result("room/create", name="project", recipe="casual-chat", workspace=str(folder))
+    page = console.page("rooms")
+    page.set_viewport_size({"width": 360, "height": 740})
+    expect(page.get_by_role("link").filter(has_text=str(folder))).to_contain_text("project")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("link").filter(has_text=str(folder)).click()
+    page.get_by_role("button", name="Room settings").click()
+    expect(page.get_by_role("definition").filter(has_text=str(folder))).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_fifty_browsers_in_one_room_all_have_what_is_said(console: Console) -> None:

@@ -21,6 +21,9 @@ QUICK = """{
 }"""
 
 
+LASTING = QUICK.replace("quick", "lasting").replace('{"timeoutSeconds": 1}', "true")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _rooms(serving: Console) -> None:
     serving.owner.result("recipe/put", id="quick", text=QUICK)
@@ -51,7 +54,7 @@ def test_an_approval_comes_up_is_approved_and_shows_what_came_of_it(console: Con
     expect(one).to_contain_text('{"content": "Call the plumber.\\n", "path": "approved.txt"}')
     expect(one.get_by_role("figure")).to_contain_text("1 line added")
     expect(one.get_by_role("figure")).to_contain_text("Call the plumber.")
-    expect(one.get_by_role("timer")).to_contain_text("s left")
+    expect(one.get_by_role("timer")).to_contain_text("left")
     expect(page.get_by_role("link", name="Approvals")).to_contain_text("1")
     approve(page, id)
     expect(one).to_contain_text("owner approved")
@@ -85,6 +88,34 @@ def test_a_denied_call_never_runs(console: Console) -> None:
     expect(card(page, id)).to_contain_text("owner denied")
     outcome = console.owner.ask("", ticket=id, by="helper", room="general")
     assert (outcome["status"], outcome["code"]) == ("refused", "not_approved")
+
+
+def test_an_answer_can_last_and_a_denial_gives_its_reason(console: Console) -> None:
+    """Looking holds the card; the rule is shown before it is taken; the reason reaches the agent."""
+    console.owner.result("recipe/put", id="lasting", text=LASTING)
+    console.owner.result("room/create", name="lasting", recipe="lasting")
+    page = console.page("approvals")
+    denied = parked(console, "denied-for-a-reason.txt", "lasting")
+    expect(card(page, denied).get_by_role("timer")).to_contain_text("min left")
+    assert console.owner.result("approval/show", id=denied)["heldBy"] == "owner"
+    card(page, denied).get_by_label("Reason for a denial").fill("Write it to notes/ instead.")
+    card(page, denied).get_by_role("button", name="Deny").click()
+    expect(card(page, denied)).to_contain_text("Write it to notes/ instead.")
+    outcome = console.owner.ask("", ticket=denied, by="helper", room="lasting")
+    assert "denied: Write it to notes/ instead." in outcome["message"]
+
+    id = parked(console, "notes/a.txt", "lasting")
+    card(page, id).get_by_role("button", name="Always…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text('file/write where path is "notes/a.txt" and content is any text')
+    dialog.get_by_label("path is anything in notes/").check()
+    expect(dialog).to_contain_text("1 of 2 calls would have run without asking")
+    expect(dialog).to_contain_text("This changes the recipe lasting, for everybody in lasting.")
+    dialog.get_by_role("button", name="Always approve").click()
+    expect(card(page, id)).to_contain_text("owner approved")
+    written = console.owner.ask("file/write", by="helper", room="lasting", path="notes/b.txt", content="x")
+    assert written["rule"] == 'recipe lasting: allowWithoutApproval "file/write"', written
+    assert parked(console, "elsewhere.txt", "lasting")
 
 
 def test_what_nobody_decides_expires_before_their_eyes(console: Console) -> None:

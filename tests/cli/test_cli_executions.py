@@ -138,3 +138,5 @@ def test_calls_of_one_command_are_told_apart_by_their_parameters(doorward: Doorw
     assert doorward("executions", "show", listed[1]["execution"]).json["result"]["summary"] == "echo two"
     seen = doorward.on_terminal("doorward executions list --limit=3").out
     assert [words in seen for words in ("bash echo one", "bash echo two", "hunter2")] == [True, True, False]
+    assert f"{listed[1]['execution']}  completed" in seen
+    assert "owner" in seen

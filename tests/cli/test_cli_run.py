@@ -72,7 +72,8 @@ class TestParameters:
 
     def test_an_unknown_parameter_names_the_valid_ones(self, shared: Doorward) -> None:
         ended = shared("run", "file/read", "--pth=a.txt")
-        assert ended.json["message"] == "Unknown parameter 'pth'. file/read takes path, offset, limit, encoding."
+        valid = "file/read takes path, offset, limit, encoding, numbered."
+        assert ended.json["message"] == f"Unknown parameter 'pth'. {valid}"
 
     def test_options_of_run_may_stand_behind_the_command(self, shared: Doorward) -> None:
         ended = shared("run", "system/status", "--as=me", "--room=", "--json")
@@ -183,3 +184,16 @@ class TestExplain:
     def test_a_room_that_is_not_there_is_denied(self, shared: Doorward) -> None:
         ended = shared("explain", "--room", "attic", "data/list")
         assert (ended.code, ended.json["rule"]) == (3, "built-in: no such room")
+
+
+def test_text_in_a_pipe_is_what_a_person_reads(shared: Doorward) -> None:
+    shared("run", "--as=me", "--room=", "file/write", "--path=poem.txt", "--content=one\ntwo\n")
+    read = shared.on_terminal("doorward run file/read --path=poem.txt --text | cat")
+    assert read.out == "one\ntwo\n"
+    ran = shared.on_terminal("doorward run --text --as=me --room= bash --command='echo out; exit 3' 2>/dev/null | cat")
+    assert ran.out == "out\n"
+    listed = shared.on_terminal("doorward run file/list --text | cat").out
+    assert "poem.txt" in listed
+    assert "\x1b" not in listed
+    both = shared("run", "--text", "--json", "file/list")
+    assert (both.code, "--json and --text exclude each other" in both.err) == (2, True)

@@ -138,7 +138,7 @@ class DataHouse:
                 ),
                 Statement(
                     "INSERT INTO approvals VALUES (?, ?, 'general', 'bot', 'ai', 'eve', 'room/rename', ?, ?, '', 3,"
-                    " '[]', 1, 'waiting', 40.0, 70.0, NULL, NULL, 'hunter2', NULL, '', '', '', 0, 0)",
+                    " '[]', 1, 'waiting', 40.0, 70.0, NULL, NULL, 'hunter2', NULL, '', '', '', 0, 0, 0, '', '')",
                     (f"a-{tenant}", tenant, f'{{"name": "{mark}", "password": "hunter2", "pin": "4711"}}', mark),
                 ),
                 entries=[

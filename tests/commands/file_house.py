@@ -7,6 +7,7 @@ from typing import Any
 
 from doorward.commands import file, undo
 from doorward.commands.context import Context, Services
+from doorward.config.home import Home
 from doorward.config.settings import FileSettings, Settings
 from doorward.core.classification import Access
 from doorward.core.clock import Clock
@@ -15,6 +16,8 @@ from doorward.core.ids import new_id
 from doorward.core.model import Call, Caller, Ruling
 from doorward.core.registry import Registry
 from doorward.gate.executions.registry import ExecutionRegistry
+from doorward.gate.workspaces import Workspaces
+from doorward.rooms.rooms import Rooms
 from doorward.store.sqlite import Store
 
 ADA = Caller(tenant="t", id="ada", kind="human", access=Access.ROOT)
@@ -38,6 +41,7 @@ class FileHouse:
                 "store": self.store,
                 "registry": Registry([file.family, undo.family]),
                 "events": Bus(),
+                "workspaces": Workspaces(Home(folder / "home"), str(self.workspace), Rooms(self.store, Bus(), Clock())),
                 "executions": ExecutionRegistry(Clock(), Bus(), Settings()),
                 "get_ruling": lambda caller, room, command: Ruling(command.name not in self.denied, "test", "denied."),
             }

@@ -10,9 +10,9 @@ from doorward.commands.families import FAMILIES
 from doorward.core.registry import Registry
 from example_servers import Servers
 
-ELSEWHERE = ("system/shutdown", "mcp/login")
-"""These end the house, or wait for a person at a browser; they have tests of their own."""
-COMMANDS = [command for command in Registry(FAMILIES) if command.name not in ELSEWHERE]
+ELSEWHERE = ("system/shutdown", "mcp/login", "draft/")
+"""These end the house, wait for a person at a browser, or need the draft of an agent; they have tests of their own."""
+COMMANDS = [command for command in Registry(FAMILIES) if not command.name.startswith(ELSEWHERE)]
 WORDS = "sh/"
 """The words of the session shell, whose examples all run in one house, in their own tests."""
 EXAMPLES = [
@@ -74,6 +74,8 @@ async def prepare(driver, servers, *names):
         await driver.owner("room/join", name="lab", member="anna")
     if any_of("persona/remove"):
         await driver.owner("persona/put", id="scribe", text='{"personaId": "scribe", "displayName": "Scribe"}')
+    if any_of("recipe/infer"):
+        assert (await driver.ask("room/list")).status == "done"
     if any_of("recipe/remove"):
         await driver.owner("recipe/put", id="quiet", text=QUIET)
     if any_in("data") or any_in("vfs") or any_of("collection/drop"):

@@ -220,3 +220,23 @@ async def test_a_long_difference_is_cut_and_says_so(house: FileHouse) -> None:
     shown = await house.effect("file/write", path="f", content="line\n" * 15_000)
     assert len(shown["diff"]) < LONGEST_DIFF + 100
     assert "not shown" in shown["diff"]
+
+
+async def test_several_edits_are_made_in_order_or_none_of_them(house: FileHouse) -> None:
+    file = house.workspace / "f.py"
+    file.write_text("def one():\n    return 1\n\n\ndef two():\n    return 2\n")
+    good = [{"oldString": "return 1", "newString": "return 10"}, {"oldString": "10", "newString": "11"}]
+    done = await house.run("file/edit", path="f.py", edits=good)
+    assert (done["replaced"], "return 11" in file.read_text()) == (2, True)
+    before = file.read_text()
+    bad = [{"oldString": "two", "newString": "three"}, {"oldString": "  retrun 2\n", "newString": "x"}]
+    with pytest.raises(Conflict) as caught:
+        await house.run("file/edit", path="f.py", edits=bad)
+    message = caught.value.message
+    assert "Edit 2 of 2: oldString does not occur in 'f.py'." in message
+    assert "Nothing was changed." in message
+    assert "     6\t    return 2" in message
+    assert file.read_text() == before
+    for params in ({}, {"oldString": "a"}, {"oldString": "a", "newString": "b", "edits": good}):
+        with pytest.raises(BadParams, match="edits"):
+            await house.run("file/edit", path="f.py", **params)

@@ -276,3 +276,19 @@ async def perform(house: FileHouse, model: Model, step: tuple[Any, ...]) -> Any:
 def test_any_sequence_of_changes_and_undos_equals_the_model(steps: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(follow(steps, Path(folder)))
+
+
+async def test_the_oldest_history_is_dropped_beyond_the_limit_and_undo_says_so(house: FileHouse) -> None:
+    calls = []
+    for number in range(4):
+        done = await house.run("file/write", path="f", content=str(number) * 1_000)
+        calls.append(done["execution"])
+    assert await before_images.drop_beyond(house.store, 2_000) == 1
+    assert await before_images.drop_beyond(house.store, 2_000) == 0
+    with pytest.raises(NotFound, match=r"can no longer be undone: its history was dropped.*limits\.undo_bytes"):
+        await house.run("undo", execution=calls[1])
+    kept = (await house.run("file/history", path="f"))["items"]
+    assert [(one["undone"], "note" in one) for one in kept] == [(False, False)] * 2 + [(False, True), (False, False)]
+    for call in reversed(calls[2:]):
+        await house.run("undo", execution=call)
+    assert (house.workspace / "f").read_text() == "1" * 1_000

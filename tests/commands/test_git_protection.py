@@ -147,7 +147,7 @@ async def test_an_agents_file_command_on_gits_settings_always_waits_for_a_person
             outcome = await driver.ask(command, room="lab", params={"path": path, **more})
             assert (outcome.status, outcome.rule) == (
                 "parked",
-                "built-in: changes of git's configuration and hooks need approval",
+                "built-in: changes of files that run later need approval",
             ), (path, outcome)
     for path in ("a.txt", ".git/refs/heads/config", ".gitignore", "docs/config"):
         driver.clock.advance(60)
@@ -160,7 +160,7 @@ async def test_an_agents_file_command_on_gits_settings_always_waits_for_a_person
     assert "waiting for approval" in virtual.message, virtual
 
     ticket = (await driver.ask("file/write", room="lab", params={"path": ".git/config", "content": "[core]\n"})).ticket
-    assert "decide what git runs" in str((await driver.owner("approval/show", id=ticket)).result)
+    assert "git runs the programs that it names" in str((await driver.owner("approval/show", id=ticket)).result)
     await driver.owner("approval/approve", id=ticket)
     written = await driver.ask("", room="lab", ticket=ticket)
     assert (written.status, (folder / ".git/config").read_text()) == ("done", "[core]\n"), written

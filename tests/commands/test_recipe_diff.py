@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from doorward.commands import recipe_diff
+from doorward.commands import ledger_walk
 
 QUIET = json.dumps({"recipeId": "quiet", "displayName": "Quiet", "strategy": {}})
 
@@ -91,7 +91,7 @@ async def test_a_moved_out_file_that_is_gone_is_said(busy):
 
 
 async def test_when_time_is_up_it_says_how_far_back_it_looked(busy, monkeypatch):
-    monkeypatch.setattr(recipe_diff, "_AT_ONCE", 1)
+    monkeypatch.setattr(ledger_walk, "_AT_ONCE", 1)
     found = await diff(busy, text=QUIET, inRoom="general", seconds=0)
     assert found["complete"] is False
     assert found["lookedBackTo"] > found["since"]

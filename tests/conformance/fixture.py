@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from doorward.app import House, open_house
 from doorward.config.home import Home, bind_private_socket
+from doorward.config.settings import McpSettings, Settings
 from doorward.core.model import Credential, Request
 from doorward.doors.http.applications import HttpApplications
 from doorward.doors.http.ports import listen
@@ -39,6 +40,8 @@ RECIPE = {
     },
 }
 ROOM = "suite"
+EVERYTHING = Settings(mcp=McpSettings(tools="all"))
+"""The suite calls every tool of the fixture by its listing."""
 
 
 class Fixture(NamedTuple):
@@ -58,7 +61,7 @@ async def serving(folder: Path) -> AsyncIterator[Fixture]:
     home.create()
     home.recipes.mkdir(exist_ok=True)
     await asyncio.to_thread((home.recipes / "conformance.json").write_text, json.dumps(RECIPE))
-    async with open_house(home, families=[fixture_family.family]) as house:
+    async with open_house(home, families=[fixture_family.family], changes=EVERYTHING) as house:
         await _owner(house, "room/create", name=ROOM, recipe="conformance")
         made = await _owner(house, "token/create", name="suite", kind="service", rooms=[ROOM])
         credential = Credential(token=made["token"])

@@ -196,6 +196,7 @@ def test_every_built_in_command_declares_a_tier_and_only_information_is_free_of_
 
 _AREAS_OF_ACCESS = {"approval", "mcp", "model", "persona", "recipe", "room", "system", "token", "user"}
 _CANNOT_WIDEN = {
+    "approval/hold",
     "approval/deny",
     "mcp/answer",
     "mcp/call",

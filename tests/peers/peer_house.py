@@ -47,7 +47,7 @@ class PeerHouse:
         return str(self.owner("token/create", name=name)["token"])
 
     def stdio(self, name: str) -> StdioServerParameters:
-        words = ["mcp", "--room", "general", "--as", name]
+        words = ["mcp", "--room", "general", "--as", name, "--tools", "all"]
         return StdioServerParameters(command=str(warm_doorward.stand_in()), args=words, env=self.doorward.env)
 
     def ended(self, name: str) -> list[tuple[str, str]]:
@@ -93,4 +93,4 @@ class Way(NamedTuple):
 def peer_house(folder: Path) -> Iterator[PeerHouse]:
     doorward = Doorward(folder / "home")
     with doorward.serving() as server:
-        yield PeerHouse(doorward, f"http://{server.host}:{server.port}/mcp")
+        yield PeerHouse(doorward, f"http://{server.host}:{server.port}/mcp?tools=all")

@@ -26,7 +26,7 @@ def inspect(way: Way, method: str, *words: str, code: int = 0) -> Any:
     else:
         given = ("DOORWARD_HOME", "HOME", "PATH", "LANG")
         target = [word for key in given for word in ("-e", f"{key}={doorward.env[key]}")]
-        target += ["--", str(BIN / "doorward"), "mcp", "--room", "general", "--as", name]
+        target += ["--", str(BIN / "doorward"), "mcp", "--room", "general", "--as", name, "--tools", "all"]
     launcher = package(INSPECTOR) / "clients" / "launcher" / "build" / "index.js"
     options = ["--cli", "--format", "json", "--quiet", "--stored-auth-only", "--protocol-era", _ERA[way.era == NEW]]
     done = subprocess.run(

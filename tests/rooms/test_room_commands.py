@@ -31,7 +31,8 @@ async def test_a_new_house_has_one_room_with_its_owner_and_a_persona(driver):
     }
 
 
-async def test_each_change_of_a_room_can_be_undone_and_the_undo_too(driver):
+async def test_each_change_of_a_room_can_be_undone_and_the_undo_too(driver, tmp_path):
+    (tmp_path / "project").mkdir()
     await driver.owner("room/create", name="lab", recipe="research-chat")
     before = (await rooms(driver))["lab"]
     for command, params in (
@@ -39,6 +40,7 @@ async def test_each_change_of_a_room_can_be_undone_and_the_undo_too(driver):
         ("room/join", {"name": "lab", "member": "helper", "kind": "ai"}),
         ("room/archive", {"name": "lab"}),
         ("room/change", {"name": "lab", "title": "The lab", "topic": "Pumps"}),
+        ("room/workspace", {"name": "lab", "workspace": str(tmp_path / "project")}),
     ):
         made = await driver.owner(command, **params)
         changed = (await rooms(driver))["lab"]
@@ -204,3 +206,49 @@ async def test_a_workspace_that_is_no_folder_or_overlaps_the_home_is_refused(dri
     path = folder if folder == "relative" else str(home.parent / folder.replace("home", home.name))
     made = await driver.ask("room/create", by="", params={"name": "one", "recipe": "admin", "workspace": path}, room="")
     assert made.code == "bad_params"
+
+
+@pytest.mark.parametrize("command", ["room/create", "room/workspace"])
+async def test_only_people_with_root_access_choose_the_folder_of_a_room(driver, tmp_path, command):
+    (tmp_path / "project").mkdir()
+    params = {"name": "general", "workspace": str(tmp_path / "project")}
+    if command == "room/create":
+        params |= {"name": "new", "recipe": "admin"}
+    await driver.owner("room/recipe", name="general", recipe="admin")
+    await driver.owner("user/create", id="anna", access="full")
+    await driver.owner("room/join", name="general", member="anna", role="owner")
+    token = await driver.token("hers", user="anna", kind="human", access="full")
+    for refused in (
+        await driver.ask(command, params=params),
+        await driver.ask(command, room="", token=token, params=params),
+    ):
+        assert (refused.status, refused.code) in (("refused", "not_permitted"), ("failed", "not_permitted"))
+    assert {name: room["workspace"] for name, room in (await rooms(driver)).items()} == {"general": ""}
+
+
+async def test_a_folder_that_holds_far_more_than_a_project_needs_a_flag(driver):
+    for params, code in (({}, "bad_params"), ({"allowWide": True}, "ok")):
+        made = await driver.ask(
+            "room/workspace", by="", room="", params={"name": "general", "workspace": "/etc", **params}
+        )
+        assert made.code == code
+    assert (await rooms(driver))["general"]["workspace"] == "/etc"
+
+
+async def test_undo_and_history_keep_to_the_workspace_of_the_change(driver, tmp_path):
+    project, other = tmp_path / "project", tmp_path / "other"
+    for folder in (project, other):
+        folder.mkdir()
+        (folder / "a.txt").write_text("old")
+        await driver.owner("room/create", name=folder.name, recipe="admin", workspace=str(folder))
+    deleted = await driver.ask("file/delete", room="project", params={"path": "a.txt"})
+    assert (deleted.status, (project / "a.txt").exists(), (other / "a.txt").exists()) == ("done", False, True)
+    (other / "a.txt").unlink()
+    refused = await driver.ask("undo", room="other", params={"execution": deleted.call})
+    assert (refused.code, "another workspace" in refused.message) == ("conflict", True)
+    seen = [await driver.ask("file/history", room=room, params={"path": "a.txt"}) for room in ("project", "other")]
+    assert [len(one.result["items"]) for one in seen] == [1, 0]
+    undone = await driver.owner("undo", execution=deleted.call)
+    assert ((project / "a.txt").read_text(), (other / "a.txt").exists()) == ("old", False)
+    await driver.owner("undo", execution=undone.call)
+    assert not (project / "a.txt").exists()

@@ -8,16 +8,17 @@ from doorward.rooms.message import parse_verdict, resembles_verdict
 
 
 @pytest.mark.parametrize(
-    ("text", "word", "approval"),
+    ("text", "word", "approval", "reason"),
     [
-        ("approve", "approve", ""),
-        (" Deny\n", "deny", ""),
-        ("APPROVE 01k9x2m4q7ab3cde", "approve", "01k9x2m4q7ab3cde"),
-        ("deny\t01K9X2M4Q7AB3CDE", "deny", "01k9x2m4q7ab3cde"),
+        ("approve", "approve", "", ""),
+        (" Deny\n", "deny", "", ""),
+        ("APPROVE 01k9x2m4q7ab3cde", "approve", "01k9x2m4q7ab3cde", ""),
+        ("deny\t01K9X2M4Q7AB3CDE", "deny", "01k9x2m4q7ab3cde", ""),
+        ("deny 01k9x2m4q7ab3cde Use pathlib.", "deny", "01k9x2m4q7ab3cde", "Use pathlib."),
     ],
 )
-def test_the_word_alone_or_with_an_id_decides(text, word, approval):
-    assert parse_verdict(text) == (word, approval)
+def test_the_word_alone_or_with_an_id_decides_and_a_denial_may_have_a_reason(text, word, approval, reason):
+    assert parse_verdict(text) == (word, approval, reason)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,9 @@ def test_the_word_alone_or_with_an_id_decides(text, word, approval):
         "",
         "I disapprove",
         "approve please",
+        "deny please",
+        "approve 01k9x2m4q7ab3cde because it is fine",
+        "deny 01k9x2m4q7ab3cde one\ntwo",
         "approve.",
         "approved",
         "please approve",

@@ -11,7 +11,9 @@ import msgspec
 
 from doorward.cli import local_client, report
 from doorward.cli.ai_view import LAST_SESSION, KeeperView, find_last_session, find_pending_ticket, format_approval
-from doorward.cli.local_client import EXIT_INTERRUPTED
+from doorward.cli.approvals import show_and_hold
+from doorward.cli.local_client import EXIT_INTERRUPTED, ROOM_HELP
+from doorward.cli.project import current_folder
 from doorward.core.model import Outcome
 from doorward.doors.terminal.messages import TerminalRequest
 
@@ -22,7 +24,7 @@ _COMMAND = "agent/ask"
 
 @click.command("ai")
 @click.argument("words", nargs=-1, metavar="REQUEST...")
-@click.option("--room", default="", help="Act in this room, under its recipe. By default, act with your own access.")
+@click.option("--room", default=None, help=ROOM_HELP)
 @click.option("--session", default="", help="Continue this session; `last` is the most recent one.")
 @click.option("--new", is_flag=True, help="Start a new session (the default without --session).")
 @click.option("--model", default="", help="Use this model, such as `house`.")
@@ -34,7 +36,7 @@ _COMMAND = "agent/ask"
 def command(
     ctx: click.Context,
     words: tuple[str, ...],
-    room: str,
+    room: str | None,
     session: str,
     new: bool,
     model: str,
@@ -63,10 +65,12 @@ def command(
     prompt = _read_prompt(words, ticket)
     thinking = KeeperView(as_json, ticket=ticket)
     thinking.begin()
+    folder = current_folder() if room is None else ""
     if session == LAST_SESSION:
-        session = _find_last_session(room)
+        session = _find_last_session(local_client.find_room(folder) if folder else room or "")
     given = {"prompt": prompt, "session": session, "model": model, "ticket": ticket}
-    ask = TerminalRequest(command=_COMMAND, room=room, params={key: value for key, value in given.items() if value})
+    params = {key: value for key, value in given.items() if value}
+    ask = TerminalRequest(command=_COMMAND, room=room or "", folder=folder, params=params)
     no_prompt = no_prompt or yes_to_nothing
     asks = not no_prompt and not as_json and sys.stdin.isatty() and sys.stdout.isatty()
     outcome = _follow(ask, thinking)
@@ -77,7 +81,9 @@ def command(
             break
         thinking = KeeperView(as_json, thinking.model, waits)
         outcome = _follow(again, thinking)
-    ctx.exit(_show_outcome(outcome, thinking, room, as_json))
+    if folder and not as_json and find_pending_ticket(_extract_answer(outcome), thinking.ticket):
+        room = local_client.find_room(folder)
+    ctx.exit(_show_outcome(outcome, thinking, room or "", as_json))
 
 
 def _follow(ask: TerminalRequest, thinking: KeeperView) -> Outcome:
@@ -117,7 +123,7 @@ def _ask_for_decision(ask: TerminalRequest, outcome: Outcome, ticket: str) -> Te
 
     Returns None when they may not decide or the decision failed; the call then keeps waiting.
     """
-    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
+    shown = show_and_hold(ticket)
     if shown.status != "done":
         report.print_error(shown.status, shown.code, shown.message, shown.hint, shown.rule)
         return None

@@ -182,8 +182,11 @@ def list_(everything: bool, as_json: bool) -> None:
 @click.option("--full", is_flag=True, help="Show all changes, however long.")
 @json_option
 def show(id: str, full: bool, as_json: bool) -> None:
-    """Show exactly what an approval would run, and what it would change."""
-    outcome = local_client.run(TerminalRequest(command="approval/show", params={"id": id}))
+    """Show exactly what an approval would run, and what it would change.
+
+    If you may decide, looking at it keeps it waiting for 10 minutes. The recipe can set another time.
+    """
+    outcome = show_and_hold(id)
     if full and outcome.status == "done":
         outcome = _load_rest(outcome)
     code = report.show_outcome(outcome, as_json)
@@ -191,6 +194,23 @@ def show(id: str, full: bool, as_json: bool) -> None:
     if rest:
         report.print_note(rest)
     click.get_current_context().exit(code)
+
+
+def show_and_hold(id: str) -> Outcome:
+    """Load an approval to show it to the person at this terminal, and hold it while they read if they may decide."""
+    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": id}))
+    if shown.status != "done" or not can_hold(shown.result):
+        return shown
+    held = local_client.run(TerminalRequest(command="approval/hold", params={"id": id}))
+    if held.status != "done":
+        return shown
+    return local_client.run(TerminalRequest(command="approval/show", params={"id": id}))
+
+
+def can_hold(detail: Mapping[str, Any]) -> bool:
+    """Whether looking at this approval keeps it waiting longer."""
+    waits = detail.get("state") == "pending" and not detail.get("cannotDecide")
+    return bool(waits and detail.get("holdSeconds") and not detail.get("heldBy"))
 
 
 def _load_rest(shown: Outcome) -> Outcome:
@@ -208,18 +228,87 @@ def _load_rest(shown: Outcome) -> Outcome:
 
 @command.command()
 @click.argument("id")
+@click.option(
+    "--for",
+    "scope",
+    type=click.Choice(["once", "session", "always"]),
+    default="once",
+    show_default=True,
+    help="How long it lasts: this call, the session of the caller, or always (adds the rule to the room's recipe).",
+)
+@click.option(
+    "--rule",
+    type=click.Choice(["exact", "folder", "prefix"]),
+    default="exact",
+    show_default=True,
+    help="With session and always: the later calls that it covers.",
+)
+@click.option("--yes", is_flag=True, help="Take the rule without asking.")
 @json_option
-def approve(id: str, as_json: bool) -> None:
-    """Approve a call. It may then run once, exactly as shown."""
-    run_as_owner("approval/approve", as_json, id=id)
+def approve(id: str, scope: str, rule: str, yes: bool, as_json: bool) -> None:
+    """Approve a call. It may then run once, exactly as shown.
+
+    \b
+    doorward approvals approve 01k9x2m4q7ab3cde
+    doorward approvals approve 01k9x2m4q7ab3cde --for session
+    doorward approvals approve 01k9x2m4q7ab3cde --for always --rule folder
+
+    With --for, later calls that the rule covers need no approval. The rule is shown first, with what it would have
+    decided in the last seven days.
+    """
+    if scope != "once":
+        _confirm_rule(id, scope, rule, yes, as_json)
+    lasting = {"scope": scope, "rule": rule} if scope != "once" else {}
+    run_as_owner("approval/approve", as_json, id=id, **lasting)
+
+
+def _confirm_rule(id: str, scope: str, rule: str, yes: bool, as_json: bool) -> None:
+    """Show the rule that an answer would take, and ask for it. Ends the program if it is not taken."""
+    offered = local_client.run(TerminalRequest(command="approval/rules", params={"id": id}))
+    if offered.status != "done":
+        click.get_current_context().exit(report.show_outcome(offered, as_json))
+    facts = offered.result
+    names = [one["rule"] for one in facts["items"]]
+    if refusal := facts[scope]:
+        raise click.ClickException(f"{refusal} To approve this call only: doorward approvals approve {id}")
+    if rule not in names:
+        raise click.UsageError(f"This call has no rule {rule!r}. Rules: {', '.join(names)}.")
+    chosen = facts["items"][names.index(rule)]
+    for line in format_rule(chosen, facts, scope):
+        report.print_note(line)
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("Without a terminal, --yes takes the rule that is shown here. Nothing was decided.")
+    click.confirm("Take this rule?", default=False, abort=True)
+
+
+def format_rule(chosen: Mapping[str, Any], facts: Mapping[str, Any], scope: str) -> list[str]:
+    """Format a rule, its reach, and what it would have decided."""
+    lines = [f"Without asking again: {escape_invisible(str(chosen['text']), lines=False)}"]
+    if scope == "session":
+        return [*lines, "For the session of this caller, in this room."]
+    rooms = ", ".join(facts["rooms"])
+    lines.append(
+        f"For everybody in the rooms under the recipe {facts['recipe']}: {rooms}. `doorward undo` takes it back."
+    )
+    if (past := chosen["past"]) is not None:
+        unsure = f", and {past['unknown']} cannot be determined" if past["unknown"] else ""
+        partly = "" if past["complete"] else " Not the whole week was checked."
+        lines.append(
+            f"In the last seven days it would have let {past['asked']} of {past['checked']} calls run without "
+            f"asking{unsure}.{partly}"
+        )
+    return lines
 
 
 @command.command()
 @click.argument("id")
+@click.option("--reason", default="", help="Why, for the caller to read: what it should do instead.")
 @json_option
-def deny(id: str, as_json: bool) -> None:
-    """Deny a call."""
-    run_as_owner("approval/deny", as_json, id=id)
+def deny(id: str, reason: str, as_json: bool) -> None:
+    """Deny a call. The caller reads the reason."""
+    run_as_owner("approval/deny", as_json, id=id, **({"reason": reason} if reason else {}))
 
 
 command.add_command(questions)

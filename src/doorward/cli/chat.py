@@ -13,16 +13,18 @@ from doorward.cli import report
 from doorward.cli.chat_input import LineInput, PipeInput, PromptInput
 from doorward.cli.chat_room import RoomChat
 from doorward.cli.chat_transport import ChatTransport
+from doorward.cli.project import current_folder
 from doorward.cli.text_wrap import terminal_width, wrap_indented
 from doorward.config.home import Home
 from doorward.config.settings import find_home_folder
 
+_DEFAULT_ROOM = "general"
 _PIPE_SECONDS = 60.0
 """Default seconds to wait for answers when the input is a pipe."""
 
 
 @click.command("chat")
-@click.argument("room", default="general")
+@click.argument("room", required=False)
 @click.option(
     "--last", type=click.IntRange(0, 200), default=20, show_default=True, help="Number of earlier messages to show."
 )
@@ -33,8 +35,8 @@ _PIPE_SECONDS = 60.0
     default=None,
     help="Leave after this many seconds. With piped input: the longest wait for answers (default 60).",
 )
-def command(room: str, last: int, seconds: float | None) -> None:
-    """Chat in a room with its people and AIs. Type /help for the commands.
+def command(room: str | None, last: int, seconds: float | None) -> None:
+    """Chat in ROOM with its people and AIs: by default the room of this folder, or general. Type /help there.
 
     Works with and without a running server. With piped input, each line is sent as a message, and the chat ends when
     the AIs have answered: echo 'how many rooms are there?' | doorward chat
@@ -42,7 +44,7 @@ def command(room: str, last: int, seconds: float | None) -> None:
     click.get_current_context().exit(asyncio.run(_run_chat(room, last, seconds)))
 
 
-async def _run_chat(room: str, last: int, seconds: float | None) -> int:
+async def _run_chat(room: str | None, last: int, seconds: float | None) -> int:
     """Run the chat and return the exit code. It is 0 at a terminal, where the person saw every failure."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -50,8 +52,9 @@ async def _run_chat(room: str, last: int, seconds: float | None) -> int:
         loop.add_signal_handler(number, stopping.set)
     way = ChatTransport(Home(find_home_folder()), stopping.set)
     people = sys.stdin.isatty() and sys.stdout.isatty()
-    chat = RoomChat(way, room, people=people)
     try:
+        room = room or await way.find_room(current_folder()) or _DEFAULT_ROOM
+        chat = RoomChat(way, room, people=people)
         await chat.begin(last)
         if way.is_embedded:
             alone = "No server is running; Doorward runs in this process while you chat. `doorward up` starts a server."

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from doorward.cli import chat_view, report
+from doorward.cli.approvals import can_hold
 from doorward.cli.chat_input import LineInput
 from doorward.cli.chat_transport import ChatTransport, RoomEvent
 from doorward.cli.chat_view import RoomView
@@ -89,6 +90,8 @@ class RoomChat:
         if last:
             self._show_page(page["items"])
         closed = " It is archived: you can read it, but not write or run commands." if facts["archived"] else ""
+        if facts.get("observes"):
+            closed += " It OBSERVES ONLY: its recipe refuses nothing and asks for nothing."
         where = f"You are in {self._room} (recipe {facts['recipe']}).{closed} Type /help for the commands."
         click.echo(click.style(wrap_indented(where, terminal_width(), 0), dim=True))
         for one in reversed((await self._run_or_raise("approval/list", pending=True))["items"]):
@@ -302,6 +305,8 @@ class RoomChat:
         self._activity.set()
         if name == "approval:requested":
             await self._show_approval(id)
+        elif name == "approval:held" and (held := self._pending.get(id)) is not None:
+            self._pending[id] = held._replace(until=float(data["expires_at"]))
         elif name == "approval:decided" and (waited := self._pending.pop(id, None)) is not None:
             self._has_lost_approval = self._has_lost_approval or data.get("decider") != OWNER
             self._print(
@@ -311,6 +316,8 @@ class RoomChat:
     async def _show_approval(self, id: str) -> None:
         facts = await self._run_for_result("approval/show", id=id)
         if facts is not None and facts.get("state") == "pending":
+            if self._people and can_hold(facts):
+                facts |= await self._run_for_result("approval/hold", id=id) or {}
             until = datetime.fromisoformat(str(facts["expiresAt"])).timestamp()
             self._pending[id] = _PendingApproval(str(facts["command"]), until)
             self._print(chat_view.format_approval(facts, self._people, until - time.time()))

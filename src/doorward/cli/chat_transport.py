@@ -23,7 +23,7 @@ from doorward.config.home import Home, HomeLock
 from doorward.core.errors import DoorwardError, Unreachable
 from doorward.core.model import Outcome
 from doorward.core.strictjson import DECODE_ERRORS
-from doorward.doors.terminal.messages import TerminalRequest
+from doorward.doors.terminal.messages import ROOM_OF_FOLDER_PATH, TerminalRequest
 
 if TYPE_CHECKING:
     from doorward.cli.embedded_server import EmbeddedServer
@@ -82,6 +82,11 @@ class ChatTransport:
         answer = await self._post("/api/run", msgspec.json.encode(TerminalRequest(command=command, params=params)))
         return msgspec.convert(answer, Outcome)
 
+    async def find_room(self, folder: str) -> str:
+        """Return the room whose workspace contains a folder; empty if there is none."""
+        send = Send(method="GET", path=ROOM_OF_FOLDER_PATH, query={"folder": folder})
+        return str((await self._send(send))["room"])
+
     async def send_typing(self, room: str) -> None:
         """Send a typing indicator. Failures are ignored."""
         with contextlib.suppress(DoorwardError):
@@ -98,7 +103,10 @@ class ChatTransport:
                     yield RoomEvent(event.name, msgspec.json.decode(event.data), event.id)
 
     async def _post(self, path: str, body: bytes) -> Any:
-        async with self._open_response(Send(method="POST", path=path, body=body)) as response:
+        return await self._send(Send(method="POST", path=path, body=body))
+
+    async def _send(self, send: Send) -> Any:
+        async with self._open_response(send) as response:
             whole = (await response.read()).body
             answer = msgspec.json.decode(whole) if whole else {}
         if "error" in answer:

@@ -9,14 +9,17 @@ import shutil
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import click
+import msgspec
 
 from doorward.cli import local_client as runner
 from doorward.cli.clients import config_edit as changes
 from doorward.cli.clients import registry, toml_config
 from doorward.cli.clients.config_edit import ConfigEdit
+from doorward.cli.clients.hook_config import CLIENT_HOOKS
 from doorward.cli.clients.program import find_program
 from doorward.cli.clients.registry import CLIENTS, GENERIC, HttpEntry, McpClientConfig, Scope, StdioEntry
 from doorward.config.home import Home
@@ -25,6 +28,7 @@ from doorward.core.errors import BadParams, DoorwardError, NotFound, Unusable
 from doorward.core.escape_invisible import escape_invisible
 from doorward.doors.http.ports import reachable_host
 from doorward.doors.terminal.messages import TerminalRequest
+from doorward.rooms.project_rooms import find_room_of
 from doorward.upstream.client_files import TOKEN_VARIABLE, ClientMachine
 
 _CONNECT_SECONDS = 1.0
@@ -73,14 +77,18 @@ _CHOICES = [*(client.id for client in CLIENTS), GENERIC]
 
 @click.command("connect")
 @click.argument("client", metavar="[CLIENT]", type=click.Choice(_CHOICES), required=False)
-@click.option("--room", default=_FIRST_ROOM, show_default=True, help="Room the client's agent acts in.")
+@click.option(
+    "--room",
+    default=None,
+    help=f"Room the client's agent acts in. By default {_FIRST_ROOM}; with --scope project, the project's own room.",
+)
 @click.option("--name", default=_OUR_NAME, show_default=True, help="Name of the entry.")
 @click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
     default="user",
     show_default=True,
-    help="Configure all your projects, or the one in this folder.",
+    help="Configure all your projects, or only the project that this folder is in.",
 )
 @click.option(
     "--http", is_flag=True, help=f"Connect to the running server by its URL, with the token in {TOKEN_VARIABLE}."
@@ -93,7 +101,7 @@ _CHOICES = [*(client.id for client in CLIENTS), GENERIC]
 def command(
     ctx: click.Context,
     client: str | None,
-    room: str,
+    room: str | None,
     name: str,
     scope: Scope,
     http: bool,
@@ -108,7 +116,8 @@ def command(
     and confirm it before it is written. A backup of the file is kept beside it.
     """
     _check_name("--name", name, _NAME, "letters, digits, dashes and underscores")
-    _check_name("--room", room, _ROOM, "lower-case letters, digits, dashes and underscores")
+    if room is not None:
+        _check_name("--room", room, _ROOM, "lower-case letters, digits, dashes and underscores")
     if with_token and not http:
         raise click.UsageError("--with-token needs --http; over stdio, the client needs no token.")
     machine, home = ClientMachine.current(), Home(find_home_folder())
@@ -120,12 +129,19 @@ def command(
     if client == GENERIC and remove:
         click.echo("Nothing to remove: for other clients Doorward only prints the entry; remove it where you put it.")
         return
+    rooms, problem = ([], "") if remove and scope == "user" else _list_rooms(home)
+    if scope == "project":
+        machine, room = _enter_project(machine, rooms, room, quiet=bool(remove or problem))
+    room = room or _FIRST_ROOM
     if remove:
         chosen = registry.find_client(client)
         change = changes.plan_removal(chosen, chosen.file(scope, machine), name, find_server_url(home))
         ctx.exit(_apply_edit(change, chosen, None, yes))
     way = _http_entry(home, room, with_token) if http else _stdio_entry(room)
-    _check_room(home, room)
+    if not problem:
+        _check_room(rooms, room)
+    elif room != _FIRST_ROOM or home.database.exists():
+        click.echo(f"The room {room!r} was not checked: {problem}", err=True)
     if client == GENERIC:
         _print_generic_entry(name, way)
         return
@@ -163,7 +179,16 @@ def _apply_edit(change: ConfigEdit, client: McpClientConfig, way: StdioEntry | H
                 f"{client.title} reads the token from {TOKEN_VARIABLE}; create one with: doorward token create NAME"
             )
         click.echo(client.then)
+        _print_own_tools(client)
     return 0
+
+
+def _print_own_tools(client: McpClientConfig) -> None:
+    """Print which tools of the client do not pass the gate, for a client that has some."""
+    own = next((hooks.own for hooks in CLIENT_HOOKS if hooks.id == client.id), "")
+    if own:
+        click.echo(f"{client.title}'s own tools stay outside the gate: {own}.")
+        click.echo(f"To make them ask the gate: doorward protect {client.id}")
 
 
 def _list_clients(machine: ClientMachine, server: str) -> None:
@@ -231,24 +256,43 @@ def _http_entry(home: Home, room: str, with_token: bool) -> HttpEntry:
     return HttpEntry(f"{server}/mcp/{room}", token)
 
 
-def _check_room(home: Home, room: str) -> None:
-    """Raise for a room that does not exist; warn when that cannot be checked."""
+def _list_rooms(home: Home) -> tuple[list[dict[str, Any]], str]:
+    """Return the open rooms, or why they are not known."""
     if not home.database.exists():
-        if room != _FIRST_ROOM:
-            click.echo(f"The room {room!r} was not checked: {home.path} is not set up yet.", err=True)
-        return
+        return [], f"{home.path} is not set up yet."
     try:
         listed = runner.run(TerminalRequest(command="room/list"))
-        problem = "" if listed.status == "done" else listed.message
     except DoorwardError as error:
-        problem = error.message
-    if problem:
-        click.echo(f"The room {room!r} was not checked: {problem}", err=True)
-        return
-    rooms = [one["room"] for one in listed.result["items"] if not one["archived"]]
-    if room not in rooms:
+        return [], error.message
+    if listed.status != "done":
+        return [], listed.message
+    return [one for one in listed.result["items"] if not one["archived"]], ""
+
+
+def _enter_project(
+    machine: ClientMachine, rooms: list[dict[str, Any]], room: str | None, *, quiet: bool
+) -> tuple[ClientMachine, str | None]:
+    """Return the machine with the project's top folder, and the project's room unless another was named."""
+    here = str(machine.folder.resolve())
+    workspaces = {one["room"]: one["workspace"] for one in rooms}
+    candidates = workspaces if room is None else {room: workspaces.get(room, "")}
+    inside = find_room_of(here, candidates.items())
+    if inside:
+        return msgspec.structs.replace(machine, folder=Path(workspaces[inside])), inside
+    if room is None and not quiet:
+        click.echo(
+            f"This folder has no room of its own, so the agent acts in {_FIRST_ROOM}. To create one: doorward init",
+            err=True,
+        )
+    return machine, room
+
+
+def _check_room(rooms: list[dict[str, Any]], room: str) -> None:
+    """Raise for a room that does not exist."""
+    names = [one["room"] for one in rooms]
+    if room not in names:
         raise NotFound(
-            f"There is no room {room!r}; valid: {', '.join(rooms)}.",
+            f"There is no room {room!r}; valid: {', '.join(names)}.",
             hint=f"Create it with: doorward rooms create {room} --recipe RECIPE",
         )
 

@@ -87,9 +87,8 @@ def _table_row(item: dict[str, Any]) -> dict[str, Any]:
     began = datetime.fromisoformat(item["startedAt"]).astimezone()
     return {
         "execution": item["execution"],
-        "state": item["state"],
+        "state": f"{item['state']} {item['seconds']:.1f} s",
         "began": f"{began:%m-%d %H:%M:%S}",
-        "seconds": f"{item['seconds']:.1f}",
-        "room": item.get("room"),
+        "caller": f"{item['caller']} in {item['room']}" if item.get("room") else item["caller"],
         "command": f"{item['command']} {item.get('summary', '')}".rstrip(),
     }

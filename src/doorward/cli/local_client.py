@@ -25,8 +25,9 @@ from doorward.config.settings import find_home_folder
 from doorward.core.errors import BadParams, DoorwardError, Unreachable, concrete_errors
 from doorward.core.model import Outcome, Request
 from doorward.core.strictjson import DECODE_ERRORS
-from doorward.doors.terminal.messages import TerminalRequest
+from doorward.doors.terminal.messages import ROOM_OF_FOLDER_PATH, TerminalRequest
 from doorward.gate.executions.notices import Notice, Watcher
+from doorward.rooms.people import LOCAL
 
 if TYPE_CHECKING:
     from doorward.app import House
@@ -145,6 +146,12 @@ def explain(ask: TerminalRequest) -> dict[str, Any]:
     return dict(_dispatch(lambda sock: _post(sock, "explain", ask), lambda home: _explain_in_process(home, ask)))
 
 
+def find_room(folder: str) -> str:
+    """Return the room whose workspace contains a folder; empty if there is none."""
+    send = Send(method="GET", path=ROOM_OF_FOLDER_PATH, query={"folder": folder})
+    return str(_dispatch(lambda sock: _request(sock, send), lambda home: _find_room_in_process(home, folder))["room"])
+
+
 def _dispatch(over: Callable[[socket.socket], Any], directly: Callable[[Home], Coroutine[Any, Any, Any]]) -> Any:
     """Use the running server, or run in this process once no other command holds the home folder."""
     home = Home(find_home_folder())
@@ -177,7 +184,10 @@ def connect(home: Home) -> socket.socket | None:
 
 
 def _post(sock: socket.socket, what: str, ask: TerminalRequest) -> Any:
-    send = Send(method="POST", path=f"/api/{what}", body=_encode_request(ask))
+    return _request(sock, Send(method="POST", path=f"/api/{what}", body=_encode_request(ask)))
+
+
+def _request(sock: socket.socket, send: Send) -> Any:
     try:
         answer = msgspec.json.decode(asyncio.run(owner_socket.request(sock, send)).body)
     except (NoResponse, *DECODE_ERRORS) as error:
@@ -232,7 +242,7 @@ async def _run_in_process(home: Home, ask: TerminalRequest, live: LiveView | Non
     """Run in this process, with the home folder opened for this one command."""
     async with _open_home(home) as house:
         await house.services.upstreams.discover_for(ask.command)
-        request = ask.to_gate_request(house.services.registry)
+        request = ask.to_gate_request(house.services.registry, house.services.rooms)
         if live is None:
             return msgspec.to_builtins(await _pass_gate(house, request))
 
@@ -258,7 +268,13 @@ async def _pass_gate(house: House, request: Request, watch: Watcher | None = Non
 async def _explain_in_process(home: Home, ask: TerminalRequest) -> Any:
     async with _open_home(home) as house:
         await house.services.upstreams.discover_for(ask.command)
-        return await house.gate.explain(ask.to_gate_request(house.services.registry))
+        request = ask.to_gate_request(house.services.registry, house.services.rooms)
+        return {**await house.gate.explain(request), "room": request.room}
+
+
+async def _find_room_in_process(home: Home, folder: str) -> Any:
+    async with _open_home(home) as house:
+        return {"room": house.services.rooms.find_by_folder(LOCAL, folder)}
 
 
 @contextlib.asynccontextmanager
@@ -274,6 +290,10 @@ async def _open_home(home: Home) -> AsyncIterator[House]:
             yield house
 
 
+ROOM_HELP = (
+    "Act in this room, under its recipe; empty for none. By default, the room of this folder or, outside projects, "
+    "none: you act with your own access."
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -20,6 +20,8 @@ SUBCOMMANDS = {
     "init": "Create the home folder.",
     "mcp": "Run an MCP server on standard input and output.",
     "connect": "Add Doorward to an MCP client on this machine, or remove it.",
+    "protect": "Make a coding client's own tools ask the gate, or stop that.",
+    "hook": "Ask the gate about a tool call of a coding client; the client runs this.",
     "servers": "Manage the MCP servers behind Doorward.",
     "run": "Run a command in a room, as an agent of yours.",
     "explain": "Show whether a command is allowed in a room, and by which rule.",

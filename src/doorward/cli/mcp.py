@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from doorward.cli.project import current_folder
 from doorward.config.home import Home, HomeLock
 from doorward.config.settings import find_home_folder
 from doorward.core.errors import Unusable
@@ -23,13 +24,18 @@ from doorward.doors.mcp.stdio.relay import Relay, print_note
 if TYPE_CHECKING:
     from doorward.cli.embedded_server import EmbeddedServer
 
+_DEFAULT_ROOM = "general"
 _PATIENCE = 20.0
 """Seconds to wait for another process to release the home folder, or to serve from it."""
 _POLL_SECONDS = 0.02
 
 
 @click.command("mcp")
-@click.option("--room", default="general", show_default=True, help="Room to act in, under its recipe.")
+@click.option(
+    "--room",
+    default=None,
+    help=f"Room to act in, under its recipe. By default, the room of this folder, or {_DEFAULT_ROOM}.",
+)
 @click.option("--as", "agent", default="", help="Name of the agent. By default, the client's own name or `agent`.")
 @click.option(
     "--tools",
@@ -37,7 +43,7 @@ _POLL_SECONDS = 0.02
     default=None,
     help="List all tools, or only a few that search for the others. By default, as in the settings.",
 )
-def command(room: str, agent: str, tools: handshake.ToolsOption | None) -> None:
+def command(room: str | None, agent: str, tools: handshake.ToolsOption | None) -> None:
     """Run an MCP server on standard input and output. MCP clients start it; `doorward connect` sets that up.
 
     Several clients, a server (`doorward up`) and other commands can use one home folder at the same time.
@@ -46,7 +52,8 @@ def command(room: str, agent: str, tools: handshake.ToolsOption | None) -> None:
         raise Unusable("Standard input or output is closed, and MCP needs both; start this from an MCP client.")
     if os.isatty(0):
         print_note("this is meant to be started by an MCP client; `doorward connect` sets one up. Ctrl-D ends it.")
-    wanted = Hello(room=room, speak_as=agent, tools=tools or "")
+    folder = current_folder() if room is None else ""
+    wanted = Hello(room=_DEFAULT_ROOM if room is None else room, folder=folder, speak_as=agent, tools=tools or "")
     asyncio.run(_serve(Home(find_home_folder()), wanted, *streams.take_stdio()))
 
 

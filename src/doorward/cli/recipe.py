@@ -133,6 +133,41 @@ def diff(file: Path, room: str | None, since: str, until: str | None, examples: 
     click.get_current_context().exit(show_changed_decisions(outcome, as_json))
 
 
+@command.command("from-ledger")
+@click.option("--room", required=True, help="The room whose calls are read.")
+@click.option("--days", type=click.FloatRange(min=0, min_open=True), default=7, show_default=True, help="How far back.")
+@click.option(
+    "--id", "recipe_id", default=None, help="The id of the recipe. By default, the room's name and -observed."
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="Write the recipe to this file instead of printing it. The file's name is the recipe's id.",
+)
+def from_ledger(room: str, days: float, recipe_id: str | None, output: Path | None) -> None:
+    """Write a recipe that allows what agents really ran in a room.
+
+    Commands that ran are allowed, in the folder that their paths share. What a person approved still needs approval.
+    Nothing is put in force: review the recipe, then use `doorward recipe put`.
+    """
+    name = recipe_id or (output.stem if output is not None else None)
+    params = {"inRoom": room, "days": days, **({"id": name} if name else {})}
+    outcome = local_client.run(TerminalRequest(command="recipe/infer", params=params))
+    if outcome.status != "done":
+        click.get_current_context().exit(report.show_outcome(outcome, False))
+    text = msgspec.json.format(msgspec.json.encode(outcome.result["recipe"]), indent=2).decode() + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        try:
+            output.write_text(text)
+        except OSError as error:
+            raise click.ClickException(f"{output} cannot be written: {error.strerror}.") from error
+    partly = "" if outcome.result["complete"] else " Older records were not read."
+    report.print_note(f"Written from {outcome.result['calls']} calls of agents in {room}.{partly}")
+
+
 @command.command()
 @click.argument("file", type=FILE)
 @json_option
@@ -147,6 +182,42 @@ def put(file: Path, as_json: bool) -> None:
 def remove(id: str, as_json: bool) -> None:
     """Remove a recipe that governs no room."""
     run_as_owner("recipe/remove", as_json, id=id)
+
+
+@command.command("test")
+@click.argument("file", type=FILE)
+@click.option(
+    "--tests",
+    "tests_file",
+    type=FILE,
+    default=None,
+    help="The expectations. By default NAME.tests.json beside NAME.json.",
+)
+def test_(file: Path, tests_file: Path | None) -> None:
+    """Check a recipe against expectations, without a server.
+
+    \b
+    [{"command": "file/write", "params": {"path": "src/a.py", "content": ""}, "expect": "approval"},
+     {"command": "file/delete", "params": {"path": "a"}, "expect": "refused"}]
+
+    Each is a call with the decision that it expects: allowed, approval or refused. `kind` (ai, service or human),
+    `access` and, for tools of other servers, `tier` are optional. Exit code 1 when an expectation is not met.
+    """
+    from doorward.cli.recipe_test import find_failures, read_expectations  # noqa: PLC0415 - loads every command
+
+    recipe = parse_recipe(file.read_bytes(), file.name)
+    beside = tests_file or file.with_name(f"{file.stem}.tests.json")
+    if not beside.is_file():
+        raise click.UsageError(f"There are no expectations: {beside} does not exist. Name a file with --tests.")
+    expectations = read_expectations(beside)
+    failures = list(find_failures(recipe, expectations))
+    for line in failures:
+        click.echo(line)
+    if recipe.strategy.mode == "observe":
+        click.echo('The recipe has "mode": "observe"; these are the decisions that it would make without it.', err=True)
+    passed = len(expectations) - len(failures)
+    click.echo(f"{passed} of {len(expectations)} expectations of {file.name} are met.")
+    click.get_current_context().exit(1 if failures else 0)
 
 
 @command.command()

@@ -26,12 +26,12 @@ EXIT_UNUSABLE = 5
 """Exit code when the installation or its files cannot be used. 2 means a wrong command line."""
 
 
-def show_outcome(outcome: Outcome, as_json: bool, *, told: bool = False) -> int:
+def show_outcome(outcome: Outcome, as_json: bool, *, told: bool = False, as_text: bool = False) -> int:
     """Print an outcome, as JSON when standard output is not a terminal, and return its exit code.
 
-    `told` says that the command's output was already shown while it ran.
+    `told` says that the command's output was already shown while it ran, and `as_text` that text is wanted in a pipe.
     """
-    if as_json or not sys.stdout.isatty():
+    if as_json or not (as_text or sys.stdout.isatty()):
         click.echo(msgspec.json.format(msgspec.json.encode(outcome), indent=2).decode())
         if outcome.status != "done":
             print_error(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
@@ -41,7 +41,9 @@ def show_outcome(outcome: Outcome, as_json: bool, *, told: bool = False) -> int:
     blocks = result_text.to_blocks(outcome.result)
     if blocks is not None:
         return _show_blocks(outcome, blocks)
-    if outcome.status == "done":
+    if as_text and result_text.is_file_content(outcome.result) and outcome.result["encoding"] == "utf-8":
+        click.echo(outcome.result["content"], nl=False)
+    elif outcome.status == "done":
         show_result(outcome.result)
         if outcome.effect == "done" and "execution" not in (outcome.result or ()):
             print_note(f"execution {outcome.call}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
 
 from doorward.cli import local_client, report
-from doorward.cli.local_client import json_option, run_as_owner
+from doorward.cli.local_client import json_option, reject_empty, run_as_owner
 from doorward.doors.terminal.messages import TerminalRequest
+
+whole_option = click.option("--whole", is_flag=True, help="Allow a system folder or a whole home folder.")
 
 
 @click.group("rooms")
@@ -25,19 +28,21 @@ def list_(as_json: bool) -> None:
     if outcome.status == "done" and sys.stdout.isatty() and not as_json:
         rooms = outcome.result["items"]
         titles = any(room["title"] != room["room"] for room in rooms)
-        report.show_result({"items": [_table_row(room, titles) for room in rooms]})
+        folders = any(room["workspace"] for room in rooms)
+        report.show_result({"items": [_table_row(room, titles, folders) for room in rooms]})
         return
     click.get_current_context().exit(report.show_outcome(outcome, as_json))
 
 
-def _table_row(room: dict[str, Any], titles: bool) -> dict[str, Any]:
-    """Return a room as a table row; `titles` adds the title column."""
+def _table_row(room: dict[str, Any], titles: bool, folders: bool) -> dict[str, Any]:
+    """Return a room as a table row; `titles` and `folders` add the columns of titles and workspaces."""
     members = [name if role == "member" else f"{name} ({role})" for name, role in room["members"].items()]
     state = "archived" if room["archived"] else "open"
     return {
         "room": room["room"],
         **({"title": room["title"]} if titles else {}),
         "recipe": room["recipe"],
+        **({"workspace": room["workspace"]} if folders else {}),
         "members": members,
         "state": state,
         "unread": room["unread"],
@@ -49,10 +54,51 @@ def _table_row(room: dict[str, Any], titles: bool) -> dict[str, Any]:
 @click.option("--recipe", required=True, help="Recipe that governs the room; see: doorward recipe list")
 @click.option("--title", default="", help="Display name. By default, NAME.")
 @click.option("--topic", default="", help="Topic of the room.")
+@click.option(
+    "--workspace",
+    default="",
+    callback=reject_empty,
+    help="Folder that commands in the room work in. By default, the shared workspace.",
+)
+@whole_option
 @json_option
-def create(name: str, recipe: str, title: str, topic: str, as_json: bool) -> None:
+def create(name: str, recipe: str, title: str, topic: str, workspace: str, whole: bool, as_json: bool) -> None:
     """Create a room."""
-    run_as_owner("room/create", as_json, name=name, recipe=recipe, title=title, topic=topic)
+    folder = _absolute_path(workspace) if workspace else None
+    run_as_owner(
+        "room/create",
+        as_json,
+        name=name,
+        recipe=recipe,
+        title=title,
+        topic=topic,
+        workspace=folder,
+        allowWide=whole or None,
+    )
+
+
+@command.command()
+@click.argument("name")
+@click.argument("folder", required=False)
+@click.option("--shared", is_flag=True, help="Go back to the shared workspace.")
+@whole_option
+@json_option
+def workspace(name: str, folder: str | None, shared: bool, whole: bool, as_json: bool) -> None:
+    """Set the FOLDER that commands in a room work in. Without FOLDER, show the room."""
+    if shared and folder is not None:
+        raise click.UsageError("--shared goes back to the shared workspace; give either a FOLDER or --shared.")
+    if folder == "":
+        raise click.UsageError("FOLDER is empty. Name a folder, or use --shared for the shared workspace.")
+    if folder is None and not shared:
+        run_as_owner("room/show", as_json, name=name)
+    else:
+        path = _absolute_path(folder) if folder else ""
+        run_as_owner("room/workspace", as_json, name=name, workspace=path, allowWide=whole or None)
+
+
+def _absolute_path(folder: str) -> str:
+    """Return the path as the server needs it: the server's own current folder is another."""
+    return os.path.abspath(os.path.expanduser(folder))
 
 
 @command.command()

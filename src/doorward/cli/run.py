@@ -13,8 +13,10 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from doorward.cli import local_client, report, servers_view
+from doorward.cli.approvals import show_and_hold
 from doorward.cli.live_view import LiveView, escape_output
 from doorward.cli.local_client import EXIT_INTERRUPTED, reject_empty
+from doorward.cli.project import current_folder
 from doorward.cli.text_wrap import terminal_width, wrap_indented
 from doorward.config.home import Home
 from doorward.config.settings import find_home_folder, load_settings
@@ -71,7 +73,7 @@ _RESULT_VIEWS = {
     for command, view in (("servers", servers_view.show_servers), ("tools", servers_view.show_tools))
     for name in (f"mcp/{command}", f"mcp_{command}")
 }
-_FLAGS = ("--json", "--dry-run", "--wait", "--cache")
+_FLAGS = ("--json", "--text", "--dry-run", "--wait", "--cache")
 
 
 class RunCommand(click.Command):
@@ -106,7 +108,9 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 @click.command("run", cls=RunCommand)
 @click.argument("name", metavar="COMMAND [ARGUMENT]...", default="", shell_complete=complete_command)
 @click.option(
-    "--room", default=DEFAULT_ROOM, show_default=True, help="Room to act in, under its recipe; empty for none."
+    "--room",
+    default=None,
+    help=f"Room to act in, under its recipe; empty for none. By default, the room of this folder, or {DEFAULT_ROOM}.",
 )
 @click.option(
     "--as",
@@ -128,11 +132,12 @@ def _is_not_option_value(args: list[str], place: int) -> bool:
 @click.option("--dry-run", is_flag=True, help="Show the decision, the cost and the effect; change nothing.")
 @click.option("--cache", is_flag=True, help="For safe reads, accept a cached result up to a minute old.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole outcome as JSON (the default in a pipe).")
+@click.option("--text", "as_text", is_flag=True, help="Print text in a pipe too, as on a terminal, without colours.")
 @click.pass_context
 def command(
     ctx: click.Context,
     name: str,
-    room: str,
+    room: str | None,
     agent: str,
     token: str,
     ticket: str,
@@ -140,6 +145,7 @@ def command(
     dry_run: bool,
     cache: bool,
     as_json: bool,
+    as_text: bool,
 ) -> None:
     """Run COMMAND, followed by its --key=value parameters or by the arguments of a program.
 
@@ -153,16 +159,21 @@ def command(
     On a terminal, output appears as it is written, and Ctrl-C cancels the execution. COMMAND --help shows the
     parameters of a command.
     """
+    if as_json and as_text:
+        raise click.UsageError("--json and --text exclude each other.")
     given = ctx.obj or []
     if " " in name.strip() or name.startswith("EXECUTE:"):
         name, pairs = parse_line(" ".join([name, *given]))
         given = [f"--{key}" if value is None else f"--{key}={value}" for key, value in pairs]
+    if as_json and as_text:
+        raise click.UsageError("--json and --text exclude each other.")
     if not name and not ticket:
         raise click.UsageError("Name a command, such as data/list, or resume one with --ticket.")
     ask = TerminalRequest(
         command=name,
         words=given if name else None,
-        room=room,
+        room=DEFAULT_ROOM if room is None else room,
+        folder=current_folder() if room is None else "",
         speak_as="" if agent == "me" else agent,
         token=token,
         ticket=ticket,
@@ -176,20 +187,21 @@ def command(
         outcome = _resolve_approval(ask, outcome, live, wait, at_terminal=at_terminal)
     elif outcome.dry_run and at_terminal and not token:
         _add_trial(ask, outcome)
-    code = _show_outcome(name, outcome, as_json, live.output_shown)
+    code = _show_outcome(name, outcome, as_json, as_text, live.output_shown)
     if outcome.status == "parked":
         _print_next_steps(outcome)
     ctx.exit(EXIT_INTERRUPTED if live.stopping and outcome.code in ("cancelled", "withdrawn") else code)
 
 
-def _show_outcome(name: str, outcome: Outcome, as_json: bool, told: bool) -> int:
+def _show_outcome(name: str, outcome: Outcome, as_json: bool, as_text: bool, told: bool) -> int:
     """Print an outcome. Results too wide for a table use the view of their own subcommand, and help is plain text."""
     if outcome.command == HELP_COMMAND != name and outcome.status == "done" and not as_json:
         _show_help(outcome.result)
         return int(outcome.result["exitCode"])
     view = _RESULT_VIEWS.get(name)
-    if view is None or as_json or outcome.status != "done" or not sys.stdout.isatty() or "items" not in outcome.result:
-        return report.show_outcome(outcome, as_json, told=told)
+    for_people = (as_text or sys.stdout.isatty()) and not as_json
+    if view is None or not for_people or outcome.status != "done" or "items" not in outcome.result:
+        return report.show_outcome(outcome, as_json, told=told, as_text=as_text)
     view(outcome.result)
     return 0
 
@@ -206,7 +218,11 @@ def _add_trial(ask: TerminalRequest, outcome: Outcome) -> None:
     effect = outcome.result.get("effect")
     if not outcome.result["approval"] or not isinstance(effect, dict) or "trial" not in effect:
         return
-    own = local_client.run(msgspec.structs.replace(ask, room="", speak_as=""))
+    room = (local_client.find_room(ask.folder) if ask.folder else "") or ask.room
+    shown = local_client.run(TerminalRequest(command="room/show", params={"name": room})) if room else None
+    if shown is not None and (shown.status != "done" or shown.result["workspace"]):
+        return  # outside the room, it would run in another folder
+    own = local_client.run(msgspec.structs.replace(ask, room="", folder="", speak_as=""))
     if own.dry_run and isinstance(own.result.get("effect"), dict):
         effect["trial"] = own.result["effect"].get("trial", effect["trial"])
 
@@ -233,7 +249,7 @@ def _resolve_approval(
 
 def _show_difference(ticket: str) -> None:
     """Print what the call would change, if known. For an MCP tool, only its server's own description is known."""
-    shown = local_client.run(TerminalRequest(command="approval/show", params={"id": ticket}))
+    shown = show_and_hold(ticket)
     difference = shown.result.get("difference") if shown.status == "done" else ""
     if difference and shown.result["command"].startswith("mcp/"):
         report.print_note("About this tool:")

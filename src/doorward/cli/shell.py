@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import click
 
 from doorward.cli.chat_input import PipeInput
+from doorward.cli.local_client import ROOM_HELP
 
 _MAX_SCRIPT_BYTES = 1_000_000
 """Maximum bytes of a script."""
@@ -17,14 +18,14 @@ _MAX_SCRIPT_BYTES = 1_000_000
 
 @click.command("shell")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--room", default="", help="Act in this room, under its recipe. By default, act with your own access.")
+@click.option("--room", default=None, help=ROOM_HELP)
 @click.option(
     "--session",
     default="",
     help="Continue this session, with its folder, variables and aliases; `last` is the most recent one.",
 )
 @click.option("-c", "line", default=None, metavar="LINE", help="Run this line and exit with its exit code.")
-def command(file: str | None, room: str, session: str, line: str | None) -> None:
+def command(file: str | None, room: str | None, session: str, line: str | None) -> None:
     """Open a shell with built-ins for files, data and calls, programs in the sandbox, and `@` for plain words.
 
     Every stage of a line is a command that passes the gate. Works with and without a running server.

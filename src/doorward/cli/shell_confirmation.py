@@ -9,6 +9,7 @@ import click
 
 from doorward.cli import report
 from doorward.cli.ai_view import format_approval
+from doorward.cli.approvals import can_hold
 from doorward.cli.shell_transport import ShellTransport
 from doorward.cli.shell_view import print_shell_note
 from doorward.cli.text_wrap import terminal_width, wrap_indented
@@ -93,6 +94,8 @@ class ShellConfirmation:
         click.echo("\n".join(format_approval(shown.result)))
         if shown.result.get("cannotDecide"):
             return None
+        if can_hold(shown.result):
+            await self._transport.ask("approval/hold", id=ticket)
         yes = await self.confirm("Approve, as yourself? [y/N] ")
         decided = await self._transport.ask(f"approval/{'approve' if yes else 'deny'}", id=ticket)
         if decided.status != "done":

@@ -38,13 +38,13 @@ _COMMAND_TOO_LONG = (
 _NOT_TEXT = "shell: Line {number} is not UTF-8 text. It and the lines after it were not run."
 
 
-async def run_interactive(room: str, session: str) -> int:
+async def run_interactive(room: str | None, session: str) -> int:
     """Run the interactive shell until the person leaves, and return the exit code."""
     home = Home(find_home_folder())
     stopping = asyncio.Event()
     way = ShellTransport(home, stopping.set, room)
     known = NameCache(way)
-    prompt = ShellPrompt(room, known, home.path / HISTORY_FILE)
+    prompt = ShellPrompt(way.room, known, home.path / HISTORY_FILE)
     console = ShellConsole(way, known, prompt)
     _handle_signals(stopping, console)
     with _echo_off():
@@ -62,6 +62,7 @@ async def _run_session(
 ) -> None:
     try:
         await console.begin(session)
+        prompt.room = way.room
         print_shell_note(wrap_indented(_GREETING, terminal_width(), 0))
         await known.refresh()
         await _prompt_loop(way, known, console, prompt, stopping)
@@ -70,7 +71,7 @@ async def _run_session(
         await way.close()
 
 
-async def run_script(room: str, session: str, lines: Iterable[str] | AsyncIterator[str]) -> int:
+async def run_script(room: str | None, session: str, lines: Iterable[str] | AsyncIterator[str]) -> int:
     """Run lines without a terminal, in one session, and return the exit code of the last."""
     stopping = asyncio.Event()
     way = ShellTransport(Home(find_home_folder()), stopping.set, room)

@@ -221,7 +221,7 @@ class ShellPrompt:
         self.status = 0
         """Exit code of the last line."""
         self.history = FileHistory(history)
-        self._room = escape_invisible(room, lines=False)
+        self.room = room
         self._names = known
         self._input, self._output = given, drawn
         self._session: PromptSession[str] = PromptSession(
@@ -269,8 +269,8 @@ class ShellPrompt:
 
     def message(self) -> StyleAndTextTuples:
         shown: StyleAndTextTuples = []
-        if self._room:
-            shown += [("class:room", self._room), ("", " ")]
+        if self.room:
+            shown += [("class:room", escape_invisible(self.room, lines=False)), ("", " ")]
         shown.append(("class:folder", format_folder(self._names.cwd)))
         if self.status:
             shown.append(("class:status.failed", f" [{self.status}]"))

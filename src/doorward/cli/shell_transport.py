@@ -9,6 +9,7 @@ import msgspec
 
 from doorward.cli.chat_transport import ChatTransport
 from doorward.cli.local_client import error_from_response
+from doorward.cli.project import current_folder
 from doorward.client.effects import Send
 from doorward.config.home import Home
 from doorward.core.errors import DoorwardError, Unreachable
@@ -27,13 +28,18 @@ def error_from_outcome(outcome: Outcome) -> DoorwardError:
 class ShellTransport(ChatTransport):
     """The chat transport, bound to one room or to none."""
 
-    def __init__(self, home: Home, stop: Callable[[], None], room: str) -> None:
+    def __init__(self, home: Home, stop: Callable[[], None], room: str | None) -> None:
+        """`room` is None for the room of the current folder."""
         super().__init__(home, stop)
-        self.room = room
+        self.room = room or ""
+        self._use_folder = room is None
 
     async def check_connection(self) -> None:
         """Connect once, so that a connection problem shows before the first prompt."""
-        (await self.open_connection()).close()
+        if self._use_folder:
+            self.room = await self.find_room(current_folder())
+        else:
+            (await self.open_connection()).close()
 
     async def run_in_room(self, command: str, /, **params: Any) -> Outcome:
         """Run a command as the person at this terminal, in the shell's room."""

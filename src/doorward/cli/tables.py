@@ -13,6 +13,7 @@ from doorward.core.escape_invisible import escape_invisible
 
 _LONGEST_CELL = 200
 _LONGEST_NAME = 20
+_LONGEST_ID = 20
 _LONGEST_WORD = 12
 """Minimum width of a column with longer words; those are folded."""
 _EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
@@ -52,7 +53,11 @@ def _print_rows(console: Console, items: list[Any]) -> None:
 def _make_table(columns: list[str], items: list[dict[str, Any]]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        table.add_column(Text(escape_invisible(column)), overflow="fold")
+        words = {len(_format_cell(item.get(column)).split()) for item in items}
+        longest = max((len(_format_cell(item.get(column))) for item in items), default=0)
+        # An id is easier to copy in one piece.
+        whole = column == columns[0] and words == {1} and longest <= _LONGEST_ID
+        table.add_column(Text(escape_invisible(column)), overflow="fold", no_wrap=whole)
     for item in items:
         table.add_row(*(Text(_format_cell(item.get(column))) for column in columns))
     return table

@@ -18,7 +18,7 @@ from doorward.core.wire.sse import SseEvent
 
 _FIRST_RECONNECT_PAUSE = 0.2
 _EVENTS, _RUN = "/api/events", "/api/run"
-_DECIDED = "approval:decided"
+_DECIDED, _HELD = "approval:decided", "approval:held"
 _MIN_TIMEOUT = 0.05
 _MAX_REOPENINGS, _LONGEST_PAUSE = 12, 5.0
 _FIRST_POLL, _MAX_POLL_PAUSE = 0.5, 10.0
@@ -85,7 +85,7 @@ class ApprovalWait:
         self._resume_body = {"ticket": ticket, "room": room}
         self._ticket = ticket
         self._first_outcome = asked
-        self._feed = EventFeed(session, room, _DECIDED, after=_OLDEST_CURSOR)
+        self._feed = EventFeed(session, room, f"{_DECIDED},{_HELD}", after=_OLDEST_CURSOR)
         self._listens = True
         self._opened = self._near_end = False
         self._polls = self._drops = 0
@@ -120,8 +120,8 @@ class ApprovalWait:
 
     def _wait_until_due(self) -> Flow[bool]:
         """Wait until the ticket should be tried; False when the time is up and nothing is decided."""
-        until = min(self._end, self._expires)
         while (left := self._end - time.monotonic()) > 0:
+            until = min(self._end, self._expires)
             if not self._listens or time.monotonic() >= until:
                 yield Pause(min(_back_off(_FIRST_POLL, self._polls), left))
                 self._polls += 1
@@ -134,9 +134,17 @@ class ApprovalWait:
                 self._opened = False
                 yield Pause(min(_back_off(_FIRST_RECONNECT_PAUSE, self._drops), max(until - time.monotonic(), 0.0)))
                 self._drops += 1
+            elif event.name == _HELD:
+                self._note_hold(responses.decode_event(event).data)
             elif event.name == _DECIDED and _is_final_decision(responses.decode_event(event).data, self._ticket):
                 return True
         return False
+
+    def _note_hold(self, said: dict[str, Any]) -> None:
+        """Wait longer once a person looks at the approval."""
+        if said.get("approval") == self._ticket:
+            self._expires = time.monotonic() + max(0.0, said["expires_at"] - time.time())
+            self._near_end = False
 
     def _may_miss_end(self, until: float) -> bool:
         """Whether the time may end before the next heartbeat, so that it would be noticed too late.

@@ -8,14 +8,18 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from doorward.commands.approval_rules import approve_always, choose_rule
 from doorward.commands.context import Context, Listing
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
 from doorward.core.errors import NotFound, NotPermitted
 from doorward.core.model import Kind
-from doorward.gate.approvals import Approval, ApprovalState
-from doorward.gate.recipes.policy import changes_access_lists, changes_guarded_path, is_irreversible
+from doorward.gate.approval import Approval, ApprovalState
+from doorward.gate.approvals import LONGEST_REASON, ApprovalScope, LastingAnswer
+from doorward.gate.recipes.narrow_rules import RuleName
+from doorward.gate.recipes.policy import changes_access_lists, find_guarded_change, is_irreversible
+from doorward.sandbox.safefs.guarded_paths import describe_guard
 
 family = Family("approval", category="approvals")
 
@@ -35,6 +39,12 @@ class ApprovalFacts(TypedDict):
     createdAt: str
     expiresAt: str
     usedBy: Annotated[str | None, Meta(description="The call that used the approval; null if unused")]
+    reason: Annotated[str, Meta(description="Why it was denied; empty if no reason was given")]
+
+
+class ApprovalGiven(ApprovalFacts):
+    rule: Annotated[str, Meta(description="Later calls that the answer covers, in words; empty if none")]
+    recipeChange: Annotated[str, Meta(description="The execution that changed the recipe, for undo; empty if none did")]
 
 
 class ApprovalListItem(ApprovalFacts):
@@ -66,6 +76,8 @@ class ApprovalDetail(ApprovalFacts, ApprovalDifference):
     safety: Annotated[Safety | None, Meta(description="The command's safety level; null if the command is gone")]
     cannotDecide: Annotated[str, Meta(description="Why you may not decide; empty if you may")]
     shown: Annotated[str, Meta(description="Exactly what would run, with hidden characters escaped")]
+    heldBy: Annotated[str, Meta(description="The person who looked at it and so holds it; empty if nobody did")]
+    holdSeconds: Annotated[float, Meta(description="How long a person who looks at it holds it; 0 for not at all")]
     decisions: list[dict[str, Any]]
 
 
@@ -142,6 +154,8 @@ async def show(
         "quorum": approval.quorum,
         "safety": command.facts.safety if command is not None else None,
         "cannotDecide": _why_cannot_decide(ctx, approval, decisions),
+        "heldBy": approval.held_by,
+        "holdSeconds": approval.hold_seconds,
         "shown": "(you are not a member of the room)" if hides else approval.call_text,
         **difference,
         "decisions": [{**one, "at": to_iso(one["at"])} for one in decisions],
@@ -162,9 +176,32 @@ async def show(
     humans_only=True,
     widens_access=True,
 )
-async def approve(ctx: Context, id: Id) -> ApprovalFacts:
-    """Approve a waiting call. It may then run once, exactly as shown."""
-    return _describe(await ctx.services.approvals.decide(ctx.caller, id, "approve"))
+async def approve(
+    ctx: Context,
+    id: Id,
+    scope: Annotated[
+        ApprovalScope,
+        Meta(description="How long it lasts: once, for the session of the caller, or always (changes the recipe)"),
+    ] = "once",
+    rule: Annotated[
+        RuleName, Meta(description="For session and always: which later calls it covers; approval/rules lists them")
+    ] = "exact",
+) -> ApprovalGiven:
+    """Approve a waiting call. It may then run once, exactly as shown.
+
+    With a longer scope, later calls that the rule covers need no approval. approval/rules shows the rules.
+    """
+    approvals, change = ctx.services.approvals, ""
+    if scope == "once":
+        return {**_describe(await approvals.decide(ctx.caller, id, "approve")), "rule": "", "recipeChange": ""}
+    pending = await approvals.find_pending(ctx.caller, id)
+    narrow = choose_rule(ctx, pending, rule)
+    if scope == "always":
+        change = await approve_always(ctx, pending, narrow)
+    else:
+        await approvals.decide(ctx.caller, id, "approve", lasting=LastingAnswer(scope, narrow))
+    decided = await approvals.find(ctx.caller.tenant, id)
+    return {**_describe(decided), "rule": narrow.text, "recipeChange": change}
 
 
 @family.command(
@@ -180,9 +217,34 @@ async def approve(ctx: Context, id: Id) -> ApprovalFacts:
     related=["approval/list", "approval/approve"],
     humans_only=True,
 )
-async def deny(ctx: Context, id: Id) -> ApprovalFacts:
-    """Deny a waiting call."""
-    return _describe(await ctx.services.approvals.decide(ctx.caller, id, "deny"))
+async def deny(
+    ctx: Context,
+    id: Id,
+    reason: Annotated[
+        str, Meta(description="Why, for the caller to read: what it should do instead", max_length=LONGEST_REASON)
+    ] = "",
+) -> ApprovalFacts:
+    """Deny a waiting call. The caller reads the reason."""
+    return _describe(await ctx.services.approvals.decide(ctx.caller, id, "deny", reason))
+
+
+@family.command(
+    "hold",
+    tier=Tier.SYSTEM,
+    effects=Effects.WRITE,
+    access=Access.READ,
+    safety=Safety.SAFE,
+    cost=1,
+    timeout=5,
+    undo=NoUndo("the request expires by itself"),
+    examples=[Example("I am reading it", {"id": _AN_ID})],
+    related=["approval/show", "approval/approve"],
+    humans_only=True,
+    is_status_poll=True,
+)
+async def hold(ctx: Context, id: Id) -> ApprovalFacts:
+    """Keep a waiting call from expiring while you look at it. Only the first look counts, for 10 minutes by default."""
+    return _describe(await ctx.services.approvals.hold(ctx.caller, id))
 
 
 async def _load_difference(ctx: Context, approval: Approval, offset: int, limit: int) -> ApprovalDifference:
@@ -216,12 +278,16 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
     policy = ctx.services.recipes.policy(room.recipe) if room is not None else None
     if room is not None and policy is not None and policy.approval_terms(command) is not None:
         return f"The recipe {room.recipe} of the room {room.id} requires approval for {command.name}."
+    for part, _ in command.parts_of(json.loads(approval.params)):
+        if room is not None and policy is not None and policy.approval_terms(part) is not None:
+            return f"The recipe {room.recipe} of the room {room.id} requires approval for {part.name}, a part of it."
     if command.facts.widens_access and approval.kind != "human":
         return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":
         return f"{command.name} is a tool of another server. Every call of it requires approval."
-    if approval.kind != "human" and changes_guarded_path(command, json.loads(approval.params)):
-        return "It changes git's configuration or hooks, which decide what git runs outside the sandbox."
+    guarded = find_guarded_change(command, json.loads(approval.params)) if approval.kind != "human" else None
+    if guarded is not None:
+        return f"It changes {guarded[0]!r}, which runs outside the sandbox: {describe_guard(guarded[1])}"
     if approval.kind != "human" and changes_access_lists(command, json.loads(approval.params)):
         return "It sets who may read or change the record."
     if not approval.room or (approval.kind != "human" and is_irreversible(command)):
@@ -253,4 +319,5 @@ def _describe(approval: Approval) -> ApprovalFacts:
         "createdAt": to_iso(approval.created_at),
         "expiresAt": to_iso(approval.expires_at),
         "usedBy": approval.used_by,
+        "reason": approval.reason,
     }

@@ -19,11 +19,13 @@ from doorward.core.events import Bus
 from doorward.core.model import Call, Caller, Outcome, Ruling, UnavailableCommand
 from doorward.core.registry import Registry
 from doorward.gate.approvals import Approvals
+from doorward.gate.drafts import Drafts
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.processes import RoomProcesses
 from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.policy import Policy
+from doorward.gate.recipes.recipe import SandboxTerms
 from doorward.gate.workspaces import Workspaces
 from doorward.rooms.accounts.accounts import Accounts
 from doorward.rooms.accounts.browser_sessions import BrowserSessions
@@ -69,6 +71,7 @@ class Services(msgspec.Struct, kw_only=True):
     recent: EventBuffer
     rooms: Rooms
     workspaces: Workspaces
+    drafts: Drafts
     messages: Messages
     files: Attachments
     """Attachments of messages."""
@@ -144,7 +147,14 @@ class Context(msgspec.Struct, frozen=True):
     @property
     def workspace(self) -> Path:
         """The folder that holds the files of this call."""
-        return Path(self.call.workspace)
+        return Path(self.services.drafts.get(self.call.draft).root if self.call.draft else self.call.workspace)
+
+    @property
+    def sandbox_terms(self) -> SandboxTerms:
+        """How programs run in this room, by its recipe; outside rooms, the defaults."""
+        room = self.services.rooms.get(self.caller.tenant, self.call.room) if self.call.room else None
+        recipe = self.services.recipes.recipe(room.recipe) if room is not None else None
+        return recipe.strategy.sandbox if recipe is not None else SandboxTerms()
 
     def get_ruling(self, command: str) -> Ruling:
         """The gate's ruling on another command for this caller. A command that reveals or undoes another checks it."""

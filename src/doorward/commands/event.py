@@ -15,6 +15,7 @@ from doorward.core.errors import BadParams
 from doorward.core.event_buffer import MOST
 from doorward.core.events import (
     ApprovalDecided,
+    ApprovalHeld,
     ApprovalRequested,
     CatalogueRejected,
     Event,
@@ -31,6 +32,7 @@ family = Family("event", category="history")
 
 _SERVER_EVENTS = (RecipeRejected, CatalogueRejected, ServersLoaded, ServersRejected, UpstreamOffered)
 """Events about files and servers of Doorward itself. Other tenants do not see them."""
+_APPROVAL_EVENTS = (ApprovalRequested, ApprovalDecided, ApprovalHeld)
 
 
 _NAMES = sorted(kind.name for kind in Event.__subclasses__())
@@ -110,9 +112,9 @@ def may_see_event(house: Services, caller: Caller, event: Event, only: str = "")
     found = house.rooms.get(caller.tenant, room)
     if found is not None:
         return found.is_known_to(caller)
-    if not room and caller.access < Access.ROOT and isinstance(event, ApprovalRequested | ApprovalDecided):
+    if not room and caller.access < Access.ROOT and isinstance(event, _APPROVAL_EVENTS):
         # Outside rooms, only the person whom the keeper acts for sees and decides its approvals.
-        return (event.behalf if isinstance(event, ApprovalRequested) else event.decider) in caller.identities
+        return (event.decider if isinstance(event, ApprovalDecided) else event.behalf) in caller.identities
     if caller.acts_as_person and caller.access >= Access.FULL:
         return not room.startswith(DIRECT)  # a direct room stays private after it is gone
     asked = {getattr(event, "caller", ""), getattr(event, "behalf", "")} - {""}

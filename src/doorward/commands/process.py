@@ -111,7 +111,7 @@ async def start(
     task = _make_task(command, folder)
     network = await find_network(ctx, wanted=False, shares=True)
     profile, program = runner.prepare(ctx, task, network)
-    guarded = await asyncio.to_thread(find_guarded, Path(profile.workspace))
+    guarded = {} if ctx.call.draft else await asyncio.to_thread(find_guarded, Path(profile.workspace))
     folders = sorted({find_repository(path) for path in guarded} - {""})[:_MOST_READ_ONLY]
     program = msgspec.structs.replace(program, resident=True, read_only=tuple(folders))
 
@@ -119,6 +119,8 @@ async def start(
         return await ctx.services.sandbox.start(profile, program, on_output)
 
     async def inspect() -> str:
+        if ctx.call.draft:
+            return ""  # what it writes there is reviewed before it leaves the draft
         new = await asyncio.to_thread(find_new_guarded, Path(profile.workspace), guarded, folders)
         named = ", ".join(new[:10])
         return f"While it ran, these paths appeared, which decide what git runs: {named}. Check them." if new else ""

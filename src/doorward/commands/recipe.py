@@ -77,7 +77,14 @@ def find_unused_patterns(recipe: Recipe, names: Iterable[str]) -> list[str]:
     if rules is None:
         return []
     return patterns.find_unused(
-        [*rules.whitelist, *rules.blacklist, *rules.require_approval, *rules.parameter_rules], names
+        [
+            *rules.whitelist,
+            *rules.blacklist,
+            *rules.require_approval,
+            *rules.parameter_rules,
+            *(one.command for one in rules.allow_without_approval),
+        ],
+        names,
     )
 
 

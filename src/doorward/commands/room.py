@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from doorward.commands.context import Context, Listing, make_listing
+from doorward.config.wide_folders import describe_wide
 from doorward.core.classification import Access, Effects, Role, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family, Undo
 from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted, Unusable
@@ -34,6 +35,9 @@ WorkspacePath = Annotated[
         max_length=4096,
     ),
 ]
+AllowWide = Annotated[
+    bool, Meta(description="Allow a workspace that is the root, a system folder or a whole home folder")
+]
 Topic = Annotated[str, Meta(description="The topic, in a sentence", max_length=500)]
 
 _encode = msgspec.json.Encoder().encode
@@ -49,6 +53,9 @@ class RoomFacts(TypedDict):
     direct: Annotated[bool, Meta(description="Whether it is a direct room of two members")]
     workspace: Annotated[str, Meta(description="The folder that its commands work in; empty for the shared workspace")]
     archived: Annotated[bool, Meta(description="Whether it is archived: readable, but nothing runs in it")]
+    observes: NotRequired[
+        Annotated[bool, Meta(description="Whether its recipe only records what it would refuse or ask")]
+    ]
     unread: NotRequired[Annotated[int, Meta(description="Unread messages of others; 100 means 100 or more")]]
     read: NotRequired[Annotated[int, Meta(description="The position of the last message you have read")]]
 
@@ -96,20 +103,28 @@ async def create(
     title: Title = "",
     topic: Topic = "",
     workspace: WorkspacePath = "",
+    allow_wide: AllowWide = False,
 ) -> RoomFacts:
     """Create a room under a recipe, with you as its owner."""
-    room = _new_room(ctx, name, recipe, title, topic, workspace)
+    room = _new_room(ctx, name, recipe, title, topic, check_workspace(ctx, workspace, allow_wide))
     await ctx.services.rooms.create(room, keep_before_image(ctx, name, None, room))
     return describe_room(room)
 
 
 @create.describes_effect
 async def create_effect(
-    ctx: Context, name: str, recipe: str, title: str = "", topic: str = "", workspace: str = ""
+    ctx: Context,
+    name: str,
+    recipe: str,
+    title: str = "",
+    topic: str = "",
+    workspace: str = "",
+    allow_wide: bool = False,
 ) -> dict[str, Any]:
     if ctx.services.rooms.get(ctx.caller.tenant, name) is not None:
         raise Conflict(f"A room {name!r} already exists.")
-    return {"before": None, "after": describe_room(_new_room(ctx, name, recipe, title, topic, workspace))}
+    folder = check_workspace(ctx, workspace, allow_wide)
+    return {"before": None, "after": describe_room(_new_room(ctx, name, recipe, title, topic, folder))}
 
 
 def _new_room(ctx: Context, name: str, recipe: str, title: str, topic: str, workspace: str) -> Room:
@@ -119,12 +134,14 @@ def _new_room(ctx: Context, name: str, recipe: str, title: str, topic: str, work
         )
     check_recipe(ctx, recipe)
     members = {ctx.caller.principal: Member(ctx.caller.principal, "human", Role.OWNER)}
-    folder = check_workspace(ctx, workspace) if workspace else ""
-    return Room(ctx.caller.tenant, name, title.strip() or name, recipe, members, topic=topic.strip(), workspace=folder)
+    title = title.strip() or name
+    return Room(ctx.caller.tenant, name, title, recipe, members, topic=topic.strip(), workspace=workspace)
 
 
-def check_workspace(ctx: Context, workspace: str) -> str:
-    """The folder with symlinks resolved, if this caller may make it a room's workspace."""
+def check_workspace(ctx: Context, workspace: str, allow_wide: bool) -> str:
+    """The folder with symlinks resolved, if this caller may make it a room's workspace; empty if none is given."""
+    if not workspace:
+        return ""
     if ctx.caller.tenant != LOCAL or ctx.caller.access < Access.ROOT:
         raise NotPermitted("Only people with root access to this server may give a room a folder of its own.")
     if not Path(workspace).is_absolute():
@@ -136,6 +153,11 @@ def check_workspace(ctx: Context, workspace: str) -> str:
         ctx.services.workspaces.check_outside(folder)
     except Unusable as error:
         raise BadParams(error.message, hint=error.hint) from error
+    if not allow_wide and (wide := describe_wide(folder)):
+        raise BadParams(
+            f"The workspace {folder} {wide}; commands in the room could read and change all of it.",
+            hint="Choose the folder of one project, or set allowWide (--whole on the command line).",
+        )
     return str(folder)
 
 

@@ -70,7 +70,9 @@ class MessageDetail(TypedDict):
 async def show(ctx: Context, name: RoomName) -> RoomFacts:
     """Show a room you are a member of: recipe, members, unread messages, and whether it is archived."""
     room = get_member_room(ctx, name)
-    return describe_room(room, (await ctx.services.messages.unread([room], ctx.caller.principal)).get(room.id))
+    read = (await ctx.services.messages.unread([room], ctx.caller.principal)).get(room.id)
+    policy = ctx.services.recipes.policy(room.recipe)
+    return {**describe_room(room, read), "observes": policy is not None and policy.observes}
 
 
 @family.command(

@@ -14,7 +14,7 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import Example, Family, NoUndo, Undo
 from doorward.core.errors import BadParams, Conflict, NotPermitted
 from doorward.core.escape_invisible import to_storable
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.rooms.message import Card, ChatVerdict, Message, parse_verdict, resembles_verdict
 from doorward.rooms.messages import LARGEST_MESSAGE
 from doorward.rooms.rooms import Room
@@ -83,7 +83,7 @@ async def say(
 
     A person who sends only `approve` or `deny`, optionally followed by an approval's id, decides the approval that is
     pending in the room. Without the id, it must be the only one they may mean: it was shown to them, and no other one
-    was pending since their last message or decision.
+    was pending since their last message or decision. After `deny` and the id, a reason for the caller may follow.
     """
     room = get_writable_room(ctx, name or ctx.call.room)
     if not text.strip() and not attachments:
@@ -253,7 +253,8 @@ async def _decide(ctx: Context, room: Room, word: ChatVerdict, said: SentMessage
         approvals.shown.note(ctx.caller, approval.id)
         said["note"] = f"Nothing was decided, because {doubt}. {_describe_pending([approval])}"
         return
-    outcome = await ctx.services.run_nested(ctx.call, f"approval/{word.word}", {"id": approval.id})
+    params = {"id": approval.id, **({"reason": word.reason} if word.reason else {})}
+    outcome = await ctx.services.run_nested(ctx.call, f"approval/{word.word}", params)
     if outcome.status != "done":
         said["note"] = f"{approval.command} was not decided: {outcome.message}"
         return

@@ -14,7 +14,10 @@ from doorward.commands.ai import parse_time
 from doorward.commands.context import Context
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo
+from doorward.core.errors import Conflict
+from doorward.gate.workspaces import Workspaces
 from doorward.rooms.people import LOCAL
+from doorward.rooms.rooms import Room
 from doorward.store.ledger import queries
 from doorward.store.storage_health import StorageHealth
 from doorward.upstream.upstream import Upstream
@@ -50,6 +53,12 @@ class ModelStatus(TypedDict):
     problem: Annotated[str, Meta(description="Why it is not available; empty if no problem is known")]
 
 
+class WorkspaceStatus(TypedDict):
+    room: str
+    workspace: Annotated[str, Meta(description="The folder that its commands work in")]
+    problem: Annotated[str, Meta(description="Why it cannot be used; empty if no problem is known")]
+
+
 class SystemStatus(TypedDict):
     version: str
     home: Annotated[str | None, Meta(description="The home folder; null for other tenants")]
@@ -61,6 +70,7 @@ class SystemStatus(TypedDict):
     commands: int
     recipes: int
     rooms: int
+    workspaces: Annotated[list[WorkspaceStatus], Meta(description="Your rooms that have a workspace of their own")]
     approvalsWaiting: int
     ledgerRecords: int | None
     lastHour: CallTotals
@@ -96,6 +106,7 @@ async def status(ctx: Context) -> SystemStatus:
     waiting = [one for one in await house.approvals.newest(ctx.caller.tenant, 500) if one.state == "pending"]
     level = await house.sandbox.level()
     problems = [f"recipe {name}: {reason}" for name, reason in house.recipes.problems.items()]
+    problems += _list_observing_rooms(ctx)
     if storage := await StorageHealth(ctx.store).problem():
         problems.append(storage)
     if house.catalogue.problem:
@@ -127,6 +138,11 @@ async def status(ctx: Context) -> SystemStatus:
         "commands": len(house.registry) if ours else house.registry.count_public(),
         "recipes": len(house.recipes.recipes()),
         "rooms": len(house.rooms.of_tenant(ctx.caller.tenant)),
+        "workspaces": [
+            _describe_workspace(house.workspaces, room)
+            for room in sorted(house.rooms.of_tenant(ctx.caller.tenant), key=lambda one: one.id)
+            if room.workspace and not room.archived and room.is_visible_to(ctx.caller)
+        ],
         "approvalsWaiting": len(waiting),
         "ledgerRecords": ctx.store.head.seq if ours else None,
         "lastHour": totals,
@@ -135,6 +151,28 @@ async def status(ctx: Context) -> SystemStatus:
         "servers": [_describe_server(house.upstreams, one) for one in house.upstreams] if ours else [],
         "models": [_describe_model(one) for one in house.models.providers()] if ours else [],
     }
+
+
+def _describe_workspace(workspaces: Workspaces, room: Room) -> WorkspaceStatus:
+    try:
+        workspaces.find(room.tenant, room.id)
+        problem = ""
+    except Conflict as error:
+        problem = error.message
+    return {"room": room.id, "workspace": room.workspace, "problem": problem}
+
+
+def _list_observing_rooms(ctx: Context) -> list[str]:
+    """A line for each room whose recipe refuses nothing and asks for nothing."""
+    house, lines = ctx.services, []
+    for room in sorted(house.rooms.of_tenant(ctx.caller.tenant), key=lambda one: one.id):
+        policy = house.recipes.policy(room.recipe)
+        if policy is not None and policy.observes and not room.archived and room.is_known_to(ctx.caller):
+            lines.append(
+                f"The room {room.id} OBSERVES ONLY: its recipe {room.recipe} records what it would refuse or ask, and "
+                'every call runs. To enforce it, remove "mode": "observe" from the recipe.'
+            )
+    return lines
 
 
 def _describe_model(one: ProviderFacts) -> ModelStatus:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
+import msgspec
 from msgspec import Meta
 
 from doorward.commands.context import Context
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import Example, Family, Undo
-from doorward.core.errors import Conflict, NotFound, NotPermitted
-from doorward.sandbox.safefs import is_guarded
+from doorward.core.errors import Conflict, NotFound, NotPermitted, Unusable
+from doorward.sandbox.safefs.guarded_paths import find_guarded_path
 from doorward.store import before_images, executions
 
 family = Family("", category="history")
@@ -57,6 +60,9 @@ async def undo_effect(ctx: Context, execution: str) -> dict[str, Any]:
 async def undo_execution(ctx: Context, execution: str, kinds: Collection[str] | None = None) -> UndoResult:
     """Restore every before-image of an execution, if the caller has the right to make the change itself."""
     images = await images_to_restore(ctx, execution, kinds)
+    if images[0].kind in _FILES:
+        call = msgspec.structs.replace(ctx.call, workspace=_workspace_of(ctx, images[0]))
+        ctx = msgspec.structs.replace(ctx, call=call)
     restored = await ctx.services.registry.undoer(images[0].kind).restore(ctx, images)
     return cast("UndoResult", {"undone": execution, "command": images[0].command, **restored})
 
@@ -73,6 +79,12 @@ async def images_to_restore(
             "and whose command supports undo, can be undone."
         )
     first = images[0]
+    if first.undone_by == before_images.DROPPED:
+        most = ctx.services.settings.limits.undo_bytes
+        raise NotFound(
+            f"Execution {execution} can no longer be undone: its history was dropped, because the undo history is "
+            f"limited to {most} bytes (setting limits.undo_bytes) and newer changes filled it."
+        )
     if first.undone_by:
         raise Conflict(
             f"Execution {execution} is already undone, by {first.undone_by}.",
@@ -83,12 +95,13 @@ async def images_to_restore(
         raise NotPermitted(
             f"Execution {execution} is another caller's. Only its caller or a person with full access may undo it."
         )
-    guarded = next((one.target for one in images if one.kind in _FILES and one.before and is_guarded(one.target)), "")
+    files = (one.target for one in images if one.kind in _FILES and one.before)
+    guarded = next((path for path in files if find_guarded_path(path)), "")
     if guarded and ctx.caller.kind != "human":
         raise NotPermitted(
-            f"Undoing execution {execution} would change {guarded!r}, which decides what git runs. "
+            f"Undoing execution {execution} would change {guarded!r}, which a person's own tools run later. "
             "Only a person may undo it.",
-            rule="built-in: git's configuration and hooks need a person",
+            rule="built-in: files that run later need a person",
         )
     if ctx.caller.kind != "human" and _widens_access(ctx, first.kind):
         raise NotPermitted(
@@ -102,7 +115,35 @@ async def images_to_restore(
             raise NotPermitted(
                 f"Undoing {first.command} requires the right to run it: {ruling.reason}", rule=ruling.rule
             )
+    if first.kind in _FILES:
+        _workspace_of(ctx, first)
     return images
+
+
+def _workspace_of(ctx: Context, image: before_images.BeforeImage) -> str:
+    """The workspace that a change was made in. Only people, and outside rooms, undo changes of other workspaces."""
+    here = ctx.call.workspace
+    made_in = image.workspace or ctx.services.workspaces.find(ctx.caller.tenant)
+    if made_in == here:
+        return here
+    if ctx.services.drafts.contains(made_in):
+        raise Conflict(
+            f"Execution {image.call} changed a draft. Only its agent can undo it there.",
+            hint="To give up the whole draft: draft/drop",
+        )
+    if ctx.caller.kind != "human" or ctx.call.room:
+        raise Conflict(
+            f"Execution {image.call} changed files of another workspace. Nothing was undone.",
+            hint="A person can undo it, in the room that it was made in or outside rooms.",
+        )
+    if not os.path.isdir(made_in):
+        raise Conflict(f"The workspace {made_in} of execution {image.call} does not exist any more.")
+    try:
+        if made_in != ctx.services.workspaces.find(ctx.caller.tenant):
+            ctx.services.workspaces.check_outside(Path(made_in))
+    except Unusable as error:
+        raise Conflict(error.message, hint=error.hint) from error
+    return made_in
 
 
 def _widens_access(ctx: Context, kind: str) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,7 +18,8 @@ from doorward.core.command import Family
 from doorward.core.effect_preview import LONGEST_PREVIEW
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError
 from doorward.core.escape_invisible import escape_invisible
-from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges
+from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges, explain_execution
+from doorward.sandbox.safefs import is_guarded
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
 from doorward.sandbox.safefs.snapshot import (
     Snapshot,
@@ -29,7 +31,7 @@ from doorward.sandbox.safefs.snapshot import (
 )
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
-from doorward.store.sqlite import Statement
+from doorward.store.sqlite import Statement, Store
 
 KIND = "tree"
 _MOST_KEPT = 5_000
@@ -57,10 +59,13 @@ def explain_not_undoable(changes: OverlayChanges) -> str:
     return "" if lost is None else f"the old content of {escape_invisible(lost.path, lines=False)} cannot be stored"
 
 
-async def apply_changes(ctx: Context, changes: OverlayChanges) -> None:
-    """Apply these changes to the workspace, or none of them if one of the paths has changed in the meantime."""
+async def apply_changes(ctx: Context, changes: OverlayChanges, workspace: Path | None = None) -> None:
+    """Apply these changes to the workspace, or none of them if one of the paths has changed in the meantime.
+
+    `workspace` is given when it is not the folder that the call works in.
+    """
     steps = [_Step(one.path, (digest_or_empty(one.before),), one.after, _size(one.before)) for one in changes.items]
-    await _take_steps(ctx, steps, keeps=not explain_not_undoable(changes), place=changes.place)
+    await _take_steps(ctx, steps, keeps=not explain_not_undoable(changes), place=changes.place, workspace=workspace)
 
 
 def describe_changes(changes: OverlayChanges) -> dict[str, Any]:
@@ -84,7 +89,20 @@ def describe_withheld(paths: Sequence[str]) -> str:
     """Describe the changes to guarded paths, which are not applied."""
     named = ", ".join(escape_invisible(path, lines=False) for path in paths[:_MOST_NAMED])
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return f"Programs cannot change git's configuration and hooks, so these changes were not applied: {named}{more}."
+    if all(map(is_guarded, paths)):
+        return (
+            f"Programs cannot change git's configuration and hooks, so these changes were not applied: {named}{more}."
+        )
+    return (
+        "Your own tools would run what these files say, so a program's changes of them need approval and were not "
+        f"applied: {named}{more}. Change them with file/write or file/edit, which ask for approval."
+    )
+
+
+def list_later_executions(changes: OverlayChanges) -> list[str]:
+    """Say for each change what would run later because of it."""
+    found = ((one.path, explain_execution(one.path, one.before, one.after)) for one in changes.items)
+    return [f"{escape_invisible(path, lines=False)}: {why}" for path, why in found if why]
 
 
 def render_changes(changes: OverlayChanges) -> Diff:
@@ -93,6 +111,9 @@ def render_changes(changes: OverlayChanges) -> Diff:
     texts = [f"This cannot be undone: {why}."] if why else []
     if changes.withheld:
         texts.append(describe_withheld(changes.withheld))
+    later = list_later_executions(changes)
+    if later:
+        texts.append("\n".join(["It changes files that your own tools run later:", *later]))
     size = added = removed = left_out = 0
     for one in changes.items:
         diff = _render_change(one)
@@ -105,6 +126,29 @@ def render_changes(changes: OverlayChanges) -> Diff:
     if left_out:
         texts.append(f"… {left_out} more paths are not shown.")
     return Diff("\n".join(texts), added, removed)
+
+
+async def revert_interrupted(store: Store, tenant: str, workspace: str, call: str) -> list[str]:
+    """Put back what an interrupted call changed. Returns the paths that changed since and stay as they are."""
+    images = await before_images.of_call(store, tenant, call)
+    left: list[str] = []
+
+    def work() -> None:
+        root = os.open(workspace, FOLDER_FLAGS)
+        try:
+            for image in reversed(images):
+                step = _reverse_step(image)
+                if digest_or_empty(take_snapshot(root, step.path, step.largest)) in step.expected:
+                    restore(root, step.path, step.state)
+                else:
+                    left.append(step.path)
+        finally:
+            os.close(root)
+
+    await asyncio.to_thread(work)
+    if images:
+        await store.write(before_images.mark_undone(call, call))
+    return left
 
 
 @family.undoer(KIND)
@@ -123,16 +167,18 @@ async def _take_steps(
     keeps: bool,
     then: Sequence[Statement] = (),
     place: tuple[int, int] | None = None,
+    workspace: Path | None = None,
 ) -> None:
     """Take all the steps, or none. Before-images are stored first. A cancellation takes effect after all steps."""
     loop = asyncio.get_running_loop()
+    folder_path = workspace or ctx.workspace
 
     def store(statements: Sequence[Statement]) -> None:
         if statements:
             asyncio.run_coroutine_threadsafe(ctx.store.write(*statements), loop).result()
 
     def work() -> None:
-        root = os.open(ctx.workspace, FOLDER_FLAGS)
+        root = os.open(folder_path, FOLDER_FLAGS)
         try:
             folder = os.fstat(root)
             if place is not None and place != (folder.st_dev, folder.st_ino):
@@ -141,13 +187,13 @@ async def _take_steps(
             _check_folders_empty(root, steps, present)
             if keeps:
                 pairs = zip(present, steps, strict=True)
-                store([_before_image(ctx, n, before, step) for n, (before, step) in enumerate(pairs)])
+                store([_before_image(ctx, n, before, step, workspace) for n, (before, step) in enumerate(pairs)])
             _put_all(root, steps, present)
             store(then)
         finally:
             os.close(root)
 
-    async with lock_files(ctx.workspace, [step.path for step in steps]):
+    async with lock_files(folder_path, [step.path for step in steps]):
         await run_uninterrupted(work)
 
 
@@ -211,7 +257,7 @@ def _check_step(root: int, step: _Step) -> Snapshot | None:
     return present
 
 
-def _before_image(ctx: Context, n: int, before: Snapshot | None, step: _Step) -> Statement:
+def _before_image(ctx: Context, n: int, before: Snapshot | None, step: _Step, workspace: Path | None) -> Statement:
     return before_images.store_image(
         ctx.call,
         kind=KIND,
@@ -220,6 +266,7 @@ def _before_image(ctx: Context, n: int, before: Snapshot | None, step: _Step) ->
         after=digest_or_empty(step.state),
         at=ctx.services.clock.now(),
         n=n,
+        workspace=str(workspace or ""),
     )
 
 

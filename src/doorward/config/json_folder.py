@@ -23,7 +23,8 @@ def list_json_files(folder: Path) -> list[Path]:
 
 
 def is_json_file(name: str) -> bool:
-    return name.endswith(".json") and not name.startswith(".")
+    """Whether a file of this name is read. Expectations such as support.tests.json lie beside what they test."""
+    return name.endswith(".json") and not name.startswith(".") and not name.endswith(".tests.json")
 
 
 def remove_json_file(file: Path, what: str) -> None:

@@ -25,6 +25,8 @@ ResultSchema = Callable[[], dict[str, Any] | None]
 """Computes the schema of a result."""
 FindAliased = Callable[[Any, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | None]
 """From the registry and valid parameters to the command that an alias stands for, and its parameters, or None."""
+FindParts = Callable[[Mapping[str, Any]], Iterable[tuple["Command", Mapping[str, Any]]]]
+"""From valid parameters to the calls that a call is made of."""
 FindSecrets = Callable[[Mapping[str, Any]], Iterable[str]]
 CheckParams = Callable[[Mapping[str, Any]], None]
 """From parameters to the secrets in them that no parameter name reveals."""
@@ -46,10 +48,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """The command keeps before-images of this kind, which an undoer of the same kind can restore.
-
-    The kind `*` is for `undo` itself, which keeps the kind it restored.
-    """
+    """It keeps before-images of this kind for an undoer of the same kind. `*` is for `undo`: the kind it restored."""
 
     kind: str
 
@@ -140,10 +139,16 @@ class Command:
         self.find_secrets: FindSecrets | None = None
         self.find_aliased: FindAliased | None = None
         """Finds the command that this one is an alias of; see `aliases`."""
+        self.find_parts: FindParts | None = None
+        """Finds the calls that a call is made of, if it stands for several. The gate judges each of them too."""
+        self.part_parameters: frozenset[str] = frozenset()
+        """Parameters of these calls that rules for this command can name. Every part must then fit."""
         self.words = ""
         """The list parameter that takes the words a person types after a program's name; empty for none."""
         self.path_parameter = ""
         """The parameter that names a path in the workspace, which the gate gives one spelling; empty for none."""
+        self.content_parameters: tuple[str, ...] = ()
+        """Parameters that hold what is written to that path. A lasting answer about the path leaves them free."""
         self.beside_words: tuple[str, ...] = ()
         """Parameters that can be given by name together with such words."""
         self.version = ""
@@ -202,6 +207,10 @@ class Command:
     def secrets_in(self, params: Mapping[str, Any]) -> tuple[str, ...]:
         """The secrets in these parameters that no parameter name reveals."""
         return tuple(self.find_secrets(params)) if self.find_secrets is not None else ()
+
+    def parts_of(self, params: Mapping[str, Any]) -> list[tuple[Command, Mapping[str, Any]]]:
+        """The calls that a call with these parameters is made of; none for most commands. Raises BadParams."""
+        return list(self.find_parts(params)) if self.find_parts is not None else []
 
     def aliases(self, meant: FindAliased) -> FindAliased:
         """Decorator: this command is an alias, and `meant` finds the command and parameters it stands for.

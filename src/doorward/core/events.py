@@ -130,6 +130,18 @@ class ApprovalDecided(Event, frozen=True, kw_only=True):
     decider: str
 
 
+class ApprovalHeld(Event, frozen=True, kw_only=True):
+    """A person looks at an approval, so it waits longer."""
+
+    name: ClassVar[str] = "approval:held"
+    approval: str
+    room: str
+    holder: str
+    behalf: str = ""
+    """The person the caller acts for. They are notified when there is no room."""
+    expires_at: float
+
+
 class QuestionAsked(Event, frozen=True, kw_only=True):
     """An upstream server asked a person a question. Events never carry the question itself."""
 
@@ -223,6 +235,7 @@ CATALOGUE: tuple[type[Event], ...] = (
     PersonaRejected,
     ApprovalRequested,
     ApprovalDecided,
+    ApprovalHeld,
     QuestionAsked,
     QuestionAnswered,
     RecipeLoaded,

@@ -154,6 +154,8 @@ class Call(msgspec.Struct, frozen=True):
     workspace: str
     digest: str
     """Keyed hash of exactly what would run: command as declared, params, working directory, room and caller."""
+    draft: str = ""
+    """The draft in which it works; empty for the workspace itself. `workspace` is then the draft's folder."""
     keeper_call: str = ""
     """The agent/ask call in which the keeper made this one, at any depth; empty for others."""
     known_secrets: tuple[str, ...] = ()
@@ -182,6 +184,8 @@ class ApprovalTerms(msgspec.Struct, frozen=True):
     quorum: int = 1
     rule: str = ""
     """The built-in rule that requires it; empty when a recipe does."""
+    hold_seconds: float = 600.0
+    """How long a person who looks at the request holds it, once; 0 for not at all."""
 
 
 class Admitted(msgspec.Struct, frozen=True):

@@ -11,14 +11,17 @@ import msgspec
 
 from doorward.config.settings import Settings
 from doorward.core import redact
-from doorward.core.classification import Access, Role
+from doorward.core.classification import Role
 from doorward.core.clock import Clock
 from doorward.core.effect_preview import LONGEST_PREVIEW, EffectPreview
 from doorward.core.errors import Conflict, NotApproved, NotFound, NotPermitted
 from doorward.core.escape_invisible import escape_invisible, to_storable
-from doorward.core.events import ApprovalDecided, Bus
+from doorward.core.events import ApprovalDecided, ApprovalHeld, Bus
 from doorward.core.ids import new_id
-from doorward.core.model import ApprovalTerms, Call, Caller, Kind
+from doorward.core.model import ApprovalTerms, Call, Caller, Credential
+from doorward.gate.approval import Approval, ApprovalPreview
+from doorward.gate.recipes.narrow_rules import NarrowRule
+from doorward.gate.session_grants import SessionGrant, SessionGrants
 from doorward.gate.shown_approvals import ShownApprovals
 from doorward.rooms.people import People
 from doorward.rooms.rooms import Rooms
@@ -27,62 +30,21 @@ from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Statement, Store
 
 ApprovalVerdict = Literal["approve", "deny"]
-ApprovalState = Literal["pending", "approved", "denied", "expired", "used"]
+ApprovalScope = Literal["once", "session", "always"]
 
 DEFAULT_APPROVERS = (Role.OWNER, Role.ADMIN)
 """The roles that decide when a recipe names no approvers."""
+LONGEST_REASON = 500
+"""The most characters of the reason for a denial."""
 _RETRY_AFTER = 1.0
 """The retry delay in seconds for a ticket that is not decided yet."""
 
 
-class Approval(msgspec.Struct, frozen=True):
-    id: str
-    tenant: str
-    room: str
-    caller: str
-    kind: Kind
-    behalf: str
-    command: str
-    params: str
-    """The exact parameters while the call can still run; afterwards the redacted ones."""
-    redacted: str
-    digest: str
-    access: Access
-    approvers: str
-    quorum: int
-    state: ApprovalState
-    created_at: float
-    expires_at: float
-    decided_at: float | None = None
-    used_by: str | None = None
-    call: str = ""
-    """The call that waits."""
-    door: str = ""
-    tier: str = ""
-    lines_added: int = 0
-    """The number of lines that the previewed effect adds; 0 if it is unknown."""
-    lines_removed: int = 0
+class LastingAnswer(msgspec.Struct, frozen=True):
+    """A decision that covers later calls too: for the caller's session, or always."""
 
-    @property
-    def waited_until(self) -> float:
-        """When it stopped waiting for a decision; in the future while it waits."""
-        decided = self.decided_at if self.state in ("approved", "denied", "used") else None
-        return self.expires_at if decided is None else decided
-
-    @property
-    def call_text(self) -> str:
-        """The exact call for people to read before they decide, with invisible characters escaped."""
-        return f"{self.command} {escape_invisible(self.params, lines=False)}"
-
-
-class ApprovalPreview(msgspec.Struct, frozen=True):
-    """A part of the effect that people approve, as text with invisible characters escaped."""
-
-    text: str
-    length: int
-    """The number of characters of the whole text, as it is stored."""
-    next: int | None
-    """Where the next part starts; None at the end."""
+    scope: ApprovalScope
+    rule: NarrowRule
 
 
 class Approvals:
@@ -96,6 +58,8 @@ class Approvals:
         self._clock = clock
         self._settings = settings
         self.shown = ShownApprovals()
+        self.grants = SessionGrants(clock, settings.approvals.session_seconds)
+        people.revocations.listen(self.grants.end_revoked)
 
     def prepare(
         self, call: Call, digest: str, terms: ApprovalTerms, foreseen: EffectPreview | None
@@ -127,6 +91,7 @@ class Approvals:
             tier=call.command.facts.tier,
             lines_added=foreseen.added if foreseen else 0,
             lines_removed=foreseen.removed if foreseen else 0,
+            hold_seconds=terms.hold_seconds,
         )
         row = {**msgspec.structs.asdict(approval), "access": int(approval.access)}
         if foreseen:
@@ -194,15 +159,22 @@ class Approvals:
         """Return when a person decided last; 0 if never."""
         return await sql.last_decision(self._store, decider.tenant, decider.id)
 
-    async def decide(self, decider: Caller, id: str, verdict: ApprovalVerdict) -> Approval:
+    async def decide(
+        self, decider: Caller, id: str, verdict: ApprovalVerdict, reason: str = "", lasting: LastingAnswer | None = None
+    ) -> Approval:
         """Record a person's verdict, if that person may decide and the approval is pending."""
-        approval = await self.find(decider.tenant, id)
-        self.check_may_decide(decider, approval)
-        if approval.state != "pending":
-            raise Conflict(f"Approval {id} is {_describe_state(approval)}. Nothing was decided.")
+        approval = await self.find_pending(decider, id)
+        if lasting is not None and lasting.scope == "session":
+            self.grants.check_known(id)
         now = self._clock.now()
-        denial = [self._entry(approval, "denied", f"Denied by {decider.id}.")] if verdict == "deny" else []
-        await self._store.write(*sql.decide(id, decider.id, verdict, now, self._deciders(approval)), entries=denial)
+        reason = redact.text(escape_invisible(reason.strip(), lines=False))[:LONGEST_REASON]
+        note = f"Denied by {decider.id}: {reason}" if reason else f"Denied by {decider.id}."
+        denial = [self._entry(approval, "denied", note)] if verdict == "deny" else []
+        scope, rule = (lasting.scope, lasting.rule.text) if lasting is not None else ("once", "")
+        decision = sql.Decision(decider.id, verdict, now, scope, rule, reason)
+        await self._store.write(*sql.decide(id, decision, self._deciders(approval)), entries=denial)
+        if lasting is not None and lasting.scope == "session":
+            self.grants.add(id, decider.id, lasting.rule.allowance)
         approval = await self.find(decider.tenant, id)
         self._events.publish(
             ApprovalDecided(
@@ -215,6 +187,45 @@ class Approvals:
             )
         )
         return approval
+
+    async def find_pending(self, decider: Caller, id: str) -> Approval:
+        """Find an approval that waits for this person's decision."""
+        approval = await self.find(decider.tenant, id)
+        self.check_may_decide(decider, approval)
+        if approval.state != "pending":
+            raise Conflict(f"Approval {id} is {approval.state_text}. Nothing was decided.")
+        return approval
+
+    async def hold(self, person: Caller, id: str) -> Approval:
+        """Let an approval wait longer because a person who may decide looks at it. Only the first look counts."""
+        approval = await self.find(person.tenant, id)
+        self.check_may_decide(person, approval)
+        if approval.state != "pending" or approval.held_by or not approval.hold_seconds:
+            return approval
+        now = self._clock.now()
+        with contextlib.suppress(Conflict):  # somebody else looked or decided at the same moment
+            await self._store.write(sql.hold(id, person.id, now))
+        approval = await self.find(person.tenant, id)
+        self._events.publish(
+            ApprovalHeld(
+                tenant=approval.tenant,
+                at=now,
+                approval=id,
+                room=approval.room,
+                holder=approval.held_by,
+                behalf=approval.behalf,
+                expires_at=approval.expires_at,
+            )
+        )
+        return approval
+
+    async def find_grant(self, call: Call, credential: Credential, terms: ApprovalTerms) -> SessionGrant | None:
+        """Find the answer for this session that covers a call, of a person who may still give it on today's terms."""
+        for grant in self.grants.find(call, credential):
+            approval = await self.find(call.caller.tenant, grant.approval)
+            if self.satisfies(approval, terms) and self._may_still_decide(grant.decider, approval):
+                return grant
+        return None
 
     @staticmethod
     def satisfies(approval: Approval, terms: ApprovalTerms) -> bool:
@@ -230,8 +241,8 @@ class Approvals:
         oldest = self._clock.now() - self._settings.approvals.use_within
         if approval.state != "approved":
             raise NotApproved(
-                f"Approval {approval.id} is {_describe_state(approval)}.",
-                hint=_next_step(approval),
+                f"Approval {approval.id} is {approval.state_text}.",
+                hint=approval.next_step,
                 retry_after=_RETRY_AFTER if approval.state == "pending" else None,
             )
         if approval.digest != digest:
@@ -340,24 +351,3 @@ def _to_stored_text(preview: str) -> str:
     if len(text) <= LONGEST_PREVIEW:
         return text
     return f"{text[:LONGEST_PREVIEW]}\n… {len(text) - LONGEST_PREVIEW} more characters are not stored.\n"
-
-
-def _describe_state(approval: Approval) -> str:
-    if approval.state == "used":
-        return f"already used, by execution {approval.used_by}"
-    if approval.state == "expired" and approval.decided_at is not None:
-        return "expired: it was not used in time"
-    return {
-        "pending": "still waiting for a decision",
-        "approved": "already approved",
-        "denied": "denied",
-        "expired": "expired without a decision",
-    }[approval.state]
-
-
-def _next_step(approval: Approval) -> str:
-    if approval.state == "pending":
-        return f"Decide with: doorward approvals approve {approval.id}"
-    if approval.state == "denied":
-        return "A person denied the call. Do something else."
-    return "If you still need it, run the call again without a ticket."

@@ -12,11 +12,13 @@ import msgspec
 from doorward.config.settings import Settings
 from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import NotApproved
-from doorward.core.model import KEEPER, Admitted, ApprovalTerms, Call, Caller, Request
-from doorward.gate.approvals import Approval, Approvals
+from doorward.core.model import KEEPER, Admitted, ApprovalTerms, Call, Caller, Credential, Request, Ruling
+from doorward.gate.approval import Approval
+from doorward.gate.approvals import Approvals
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.executor import Executor
-from doorward.gate.recipes.policy import Policy
+from doorward.gate.recipes.policy import OBSERVED_REFUSAL, Policy
+from doorward.gate.recipes.replay import SESSION_RULE
 from doorward.gate.slots import NestedPlace, Place
 from doorward.store.sqlite import Statement
 
@@ -41,6 +43,23 @@ class SettledApproval(msgspec.Struct, frozen=True):
     """Marks the approval as used. Stored together with the start of the call."""
 
 
+class Requirement(msgspec.Struct, frozen=True):
+    """The approval that a call needs, or None with the rule that exempts it; an empty rule if nothing asks for one."""
+
+    terms: ApprovalTerms | None
+    exemption: str = ""
+
+    def note_on(self, ruling: Ruling) -> Ruling:
+        """The ruling to record: with the exemption as its rule, if the call needs one."""
+        if self.terms is not None or not self.exemption or ruling.rule.startswith(OBSERVED_REFUSAL):
+            return ruling
+        return msgspec.structs.replace(ruling, rule=self.exemption)
+
+    def note_in(self, admitted: Admitted) -> Admitted:
+        """The admitted call with the ruling to record."""
+        return msgspec.structs.replace(admitted, ruling=self.note_on(admitted.ruling))
+
+
 class Approver:
     def __init__(self, approvals: Approvals, authorizer: Authorizer, executor: Executor, settings: Settings) -> None:
         self._approvals = approvals
@@ -48,8 +67,16 @@ class Approver:
         self._executor = executor
         self._settings = settings.approvals
 
-    def required(self, call: Call, policy: Policy | None) -> ApprovalTerms | None:
-        return self._authorizer.terms(call.caller, policy, call.command, call.params)
+    async def required(self, call: Call, policy: Policy | None, credential: Credential) -> Requirement:
+        """Whether the call needs approval, and otherwise the rule that lets it run without."""
+        terms = self._authorizer.terms(call.caller, policy, call.command, call.params)
+        if terms is None:
+            return Requirement(None, policy.exemption(call.command, call.params) if policy is not None else "")
+        grant = await self._approvals.find_grant(call, credential, terms)
+        if grant is None:
+            return Requirement(terms)
+        built_in = self._authorizer.terms(call.caller, policy, call.command, call.params, answered=True)
+        return Requirement(built_in, f"{SESSION_RULE}{grant.approval}: {grant.decider} approved it for this session")
 
     async def find(self, caller: Caller, request: Request) -> Approval:
         """Find the approval that a request's ticket names. Only the caller who asked for it may use it."""
@@ -58,12 +85,16 @@ class Approver:
             raise NotApproved("This ticket belongs to another caller.", hint=_owner_hint(approval, caller))
         return approval
 
-    async def park(self, admitted: Admitted, place: Place | NestedPlace, terms: ApprovalTerms) -> Parked:
+    async def park(
+        self, admitted: Admitted, place: Place | NestedPlace, terms: ApprovalTerms, credential: Credential
+    ) -> Parked:
         """Make the approval request, with a preview of the call's effect where the command can give one."""
         preview = await self.preview(admitted, place)
         call = admitted.call
         rule = terms.rule or f"recipe: requireApproval {call.command.name}"
-        return Parked(*self._approvals.prepare(call, _binding(call), terms, preview), rule)
+        parked = Parked(*self._approvals.prepare(call, _binding(call), terms, preview), rule)
+        self._approvals.grants.note_parked(parked.approval.id, call, credential)
+        return parked
 
     async def preview(self, admitted: Admitted, place: Place | NestedPlace) -> EffectPreview | None:
         """Preview the effect of a call as its approvers see it; None where the settings or the command allow none."""

@@ -16,9 +16,11 @@ from doorward.core.registry import Registry
 from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.policy import (
     Policy,
+    PolicyVerdict,
     changes_access_lists,
-    changes_guarded_path,
+    combine_rulings,
     find_approval_terms,
+    find_guarded_change,
     is_irreversible,
 )
 from doorward.rooms.people import LOCAL
@@ -26,7 +28,7 @@ from doorward.rooms.rooms import Rooms
 
 _NO_SUCH_ROOM = "built-in: no such room"
 _MOST_NAMED = 10
-_GUARDED = "built-in: changes of git's configuration and hooks need approval"
+_GUARDED = "built-in: changes of files that run later need approval"
 _ACCESS_LISTS = "built-in: changes of access lists need approval"
 _KEEPER_ASKS = "built-in: the keeper needs approval for commands that cannot be undone"
 _KEEPER_WIDENS = "built-in: the keeper needs approval for commands that can widen access"
@@ -46,10 +48,10 @@ class Authorizer:
 
     def would_rule(self, caller: Caller, command: Command, policy: Policy) -> Ruling:
         """The ruling for a member of a room under this policy. For previews of recipes; the gate never uses it."""
-        return self._anywhere(caller, command) or policy.rule_on(command)
+        return find_general_denial(caller, command) or policy.rule_on(command)
 
     def _rule(self, caller: Caller, room: str, command: Command, policy: Policy | None) -> Ruling:
-        denied = self._anywhere(caller, command)
+        denied = find_general_denial(caller, command)
         if denied is not None:
             return denied
         if not room:
@@ -63,34 +65,6 @@ class Authorizer:
                 f"The recipe of room {room!r} is missing, so nothing is allowed in the room.",
             )
         return policy.rule_on(command)
-
-    @staticmethod
-    def _anywhere(caller: Caller, command: Command) -> Ruling | None:
-        """The denial that applies in every room and under every recipe, or None."""
-        facts = command.facts
-        if facts.humans_only and caller.kind != "human":
-            return _denied(
-                "built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}."
-            )
-        if facts.widens_access and not caller.acts_as_person:
-            reason = f"{command.name} can widen what somebody may do. Only people and their keeper may run it."
-            return _denied("built-in: only people widen access", f"{reason} You are {caller.kind_label}.")
-        if facts.runs_agent and (caller.keeper or caller.persona):
-            reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
-            return _denied("built-in: personas and the keeper cannot call the keeper", reason)
-        if command.withheld:
-            return _denied("built-in: withheld", command.withheld)
-        if facts.server_wide and caller.tenant != LOCAL:
-            return _denied(
-                "built-in: only the tenant of the server",
-                f"{command.name} concerns the whole server. Only members of the tenant {LOCAL!r} may run it.",
-            )
-        if caller.access < facts.access:
-            return _denied(
-                f"access: {command.name} needs {facts.access.label}",
-                f"{command.name} needs {facts.access.label} access. You have {caller.access.label}.",
-            )
-        return None
 
     def might_run(self, caller: Caller, room: str, name: str, tier: Tier) -> bool:
         """Whether room and recipe would let this caller run a command of that name and tier."""
@@ -111,37 +85,35 @@ class Authorizer:
         """The ruling on a call with its parameters, and the policy that made it. Raises NotPermitted on denial."""
         policy = self.policy(call.caller, call.room) if call.room else None
         ruling = self._rule(call.caller, call.room, call.command, policy)
+        if ruling.allowed:
+            judged = (
+                self._rule(call.caller, call.room, part, policy) for part, _ in call.command.parts_of(call.params)
+            )
+            ruling = next((one for one in judged if not one.allowed), ruling)
         if ruling.allowed and policy is not None:
-            narrowed = policy.check_params(call.command, call.params)
-            ruling = ruling if narrowed.allowed else narrowed
+            ruling = combine_rulings(ruling, policy.check_params(call.command, call.params))
         if not ruling.allowed:
             reason = self.list_rooms_in_reason(call.caller, ruling) if ruling.rule == _NO_SUCH_ROOM else ruling.reason
             raise NotPermitted(reason, rule=ruling.rule, hint=self._why(call))
         return ruling, policy
 
     def terms(
-        self, caller: Caller, policy: Policy | None, command: Command, params: Mapping[str, Any] | None = None
+        self,
+        caller: Caller,
+        policy: Policy | None,
+        command: Command,
+        params: Mapping[str, Any] | None = None,
+        *,
+        answered: bool = False,
     ) -> ApprovalTerms | None:
         """The approval that this caller needs: by the recipe, the command, its parameters, or because it is the keeper.
 
-        Without `params` it is the approval for every call of the command. The keeper needs a person's approval for
-        everything that cannot be undone or can widen access. Outside rooms there are no owners and admins to decide, so
-        the person it acts for decides.
+        Without `params` it is the approval for every call of the command. With `answered`, a person answered for the
+        whole session, which leaves only the built-in rules that no answer lifts. The keeper needs a person's approval
+        for everything that cannot be undone or can widen access. Outside rooms there are no owners and admins to
+        decide, so the person it acts for decides.
         """
-        asked = find_approval_terms(policy, command, caller.kind)
-        if asked is None and params is not None and caller.kind != "human":
-            if changes_guarded_path(command, params):
-                asked = ApprovalTerms(rule=_GUARDED)
-            elif changes_access_lists(command, params):
-                asked = ApprovalTerms(rule=_ACCESS_LISTS)
-        if not caller.keeper:
-            return asked
-        if asked is None and (is_irreversible(command) or command.facts.widens_access):
-            rule = _KEEPER_WIDENS if command.facts.widens_access else _KEEPER_ASKS
-            asked = ApprovalTerms(timeout_seconds=self._patience, rule=rule)
-        if asked is not None and policy is None:
-            return ApprovalTerms(self._patience, approvers=(caller.on_behalf_of,), rule=asked.rule)
-        return asked
+        return find_required_terms(caller, policy, command, params, self._patience, answered=answered)
 
     def explain_rule(self, caller: Caller, room: str, command: Command) -> Ruling:
         """The ruling for people to read: for an unknown room it lists the rooms that exist."""
@@ -197,6 +169,82 @@ class Authorizer:
     @staticmethod
     def _why(call: Call) -> str:
         return f"To see the rule: doorward explain --room {call.room[:80]} {call.command.name}" if call.room else ""
+
+
+def find_general_denial(caller: Caller, command: Command) -> Ruling | None:
+    """The denial that applies in every room and under every recipe, or None."""
+    facts = command.facts
+    if facts.humans_only and caller.kind != "human":
+        return _denied("built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
+    if facts.widens_access and not caller.acts_as_person:
+        reason = f"{command.name} can widen what somebody may do. Only people and their keeper may run it."
+        return _denied("built-in: only people widen access", f"{reason} You are {caller.kind_label}.")
+    if facts.runs_agent and (caller.keeper or caller.persona):
+        reason = f"Personas and the keeper cannot call {command.name}. Run the commands you need."
+        return _denied("built-in: personas and the keeper cannot call the keeper", reason)
+    if command.withheld:
+        return _denied("built-in: withheld", command.withheld)
+    if facts.server_wide and caller.tenant != LOCAL:
+        return _denied(
+            "built-in: only the tenant of the server",
+            f"{command.name} concerns the whole server. Only members of the tenant {LOCAL!r} may run it.",
+        )
+    if caller.access < facts.access:
+        return _denied(
+            f"access: {command.name} needs {facts.access.label}",
+            f"{command.name} needs {facts.access.label} access. You have {caller.access.label}.",
+        )
+    return None
+
+
+def find_required_terms(
+    caller: Caller,
+    policy: Policy | None,
+    command: Command,
+    params: Mapping[str, Any] | None,
+    patience: float,
+    *,
+    answered: bool = False,
+) -> ApprovalTerms | None:
+    """See `Authorizer.terms`. `patience` is how many seconds a person has to approve what the keeper wants."""
+    asked = None
+    if not answered or command.facts.widens_access:
+        asked = find_approval_terms(policy, command, caller.kind, params)
+    for part, given in command.parts_of(params) if params is not None else ():
+        more = find_required_terms(caller, policy, part, given, patience, answered=answered)
+        if asked is None or more is None:
+            asked = asked or more
+        elif (set(asked.approvers), asked.quorum) != (
+            set(more.approvers),
+            more.quorum,
+        ):  # one decision is for all parts
+            reason = f"{command.name} changes files that need different approvals. Change them one by one."
+            raise NotPermitted(reason, rule="built-in: one call, one kind of approval")
+    if asked is None and params is not None and caller.kind != "human":
+        in_draft = policy is not None and policy.uses_drafts  # there the review asks, about all changes at once
+        if not in_draft and find_guarded_change(command, params) is not None:
+            asked = ApprovalTerms(rule=_GUARDED)
+        elif changes_access_lists(command, params):
+            asked = ApprovalTerms(rule=_ACCESS_LISTS)
+    if not caller.keeper:
+        return asked
+    if asked is None and (is_irreversible(command) or command.facts.widens_access):
+        rule = _KEEPER_WIDENS if command.facts.widens_access else _KEEPER_ASKS
+        asked = ApprovalTerms(timeout_seconds=patience, rule=rule)
+    if asked is not None and policy is None:
+        return ApprovalTerms(patience, approvers=(caller.on_behalf_of,), rule=asked.rule)
+    return asked
+
+
+def judge_call(caller: Caller, policy: Policy, command: Command, params: Mapping[str, Any]) -> PolicyVerdict:
+    """What the gate would decide about a call in a room under this policy, for a member; the gate never uses it."""
+    ruling = find_general_denial(caller, command) or policy.rule_on_call(command, params)
+    if not ruling.allowed:
+        return PolicyVerdict("refused", ruling.rule, ruling.reason)
+    terms = find_required_terms(caller, policy, command, params, ApprovalTerms().timeout_seconds)
+    if terms is not None:
+        return PolicyVerdict("approval", terms.rule or policy.approval_rule(command))
+    return PolicyVerdict("allowed", policy.exemption(command, params) or ruling.rule)
 
 
 def _acts_anywhere(caller: Caller) -> bool:

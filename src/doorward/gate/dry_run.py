@@ -8,7 +8,7 @@ from doorward.core.clock import Clock
 from doorward.core.command import Command, Undo
 from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import NotPermitted
-from doorward.core.model import Admitted, ApprovalTerms, Call, Caller, Outcome, Request, Ruling
+from doorward.core.model import Admitted, ApprovalTerms, Call, Caller, Credential, Outcome, Request, Ruling
 from doorward.gate import outcomes
 from doorward.gate.approvals import DEFAULT_APPROVERS
 from doorward.gate.approver import Approver
@@ -53,7 +53,8 @@ class DryRun:
         """Decide and preview a call, which changes nothing. Recorded, since the preview may show data."""
         policy = self._authorizer.policy(call.caller, call.room) if call.room else None
         self._throttle.admit(call, policy)
-        shown = await self._show(Admitted(call, self._ruling(call), timeout_for(call, policy)))
+        admitted = Admitted(call, self._ruling(call), timeout_for(call, policy))
+        shown = await self._show(admitted, request.credential)
         await self._recorder.refused(
             request, call.caller, call, status="done", code="dry_run", note="", rule=shown["rule"]
         )
@@ -75,14 +76,14 @@ class DryRun:
             shown["limits"] = _limits(policy.limits)
         return shown
 
-    async def _show(self, admitted: Admitted) -> dict[str, Any]:
+    async def _show(self, admitted: Admitted, credential: Credential) -> dict[str, Any]:
         """The decision about one call and, when the caller may see it, what the call would change."""
         call, ruling = admitted.call, admitted.ruling
         policy = self._authorizer.policy(call.caller, call.room) if call.room else None
-        terms = self._approver.required(call, policy)
-        shown = _decision(call.command, ruling, terms)
+        needed = await self._approver.required(call, policy, credential)
+        shown = _decision(call.command, needed.note_on(ruling), needed.terms)
         if ruling.allowed:
-            shown["effect"] = await self._effect(admitted, needs_approval=terms is not None)
+            shown["effect"] = await self._effect(admitted, needs_approval=needed.terms is not None)
         return shown
 
     async def _effect(self, admitted: Admitted, *, needs_approval: bool) -> Any:

@@ -16,6 +16,7 @@ from doorward.core.errors import Broken, Cancelled, DoorwardError, TimedOut
 from doorward.core.logs import SECRETS
 from doorward.core.model import Admitted, Permit
 from doorward.gate.deadlines import Deadlines, TimeLimit
+from doorward.gate.drafts import Drafts
 from doorward.gate.executions.execution import Execution, ExecutionState, OpenQuestion
 
 log = logging.getLogger(__name__)
@@ -45,12 +46,33 @@ class Ending(msgspec.Struct, frozen=True):
 class Executor:
     """Runs commands, each within its time limit."""
 
-    def __init__(self, context_for: ContextFor) -> None:
+    def __init__(self, context_for: ContextFor, drafts: Drafts) -> None:
         self._context_for = context_for
+        self._drafts = drafts
         self._deadlines = Deadlines()
 
     async def execute(self, permit: Permit, execution: Execution) -> Ending:
         """Run the permitted command. Never raises; a cancelled task ends as Cancelled."""
+        call = permit.call
+        if call.draft:
+            return await self._execute_in_draft(permit, execution)
+        return await self._execute(permit, execution)
+
+    async def _execute_in_draft(self, permit: Permit, execution: Execution) -> Ending:
+        call = permit.call
+        try:
+            await self._drafts.prepare(call)
+        except DoorwardError as error:
+            return Ending(error=error)
+        except asyncio.CancelledError:
+            return Ending(error=Cancelled(f"{call.command.name} was cancelled."), cancelled=True)
+        self._drafts.begin(call)
+        try:
+            return await self._execute(permit, execution)
+        finally:
+            await self._drafts.end(call)
+
+    async def _execute(self, permit: Permit, execution: Execution) -> Ending:
         call = permit.call
         work = call.command(self._context_for(permit, execution), call.params)
         ending = await self._within_time(permit, work, task=execution.task)
@@ -66,6 +88,11 @@ class Executor:
         call = admitted.call
         if call.command.effect is None:
             raise TypeError(f"{call.command.name} cannot preview its effect")
+        if call.draft:
+            try:
+                await self._drafts.prepare(call)
+            except DoorwardError as error:
+                return Ending(error=error)
         arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
         return await self._within_time(admitted, call.command.effect(self._context_for(admitted, None), **arguments))
 
@@ -74,6 +101,8 @@ class Executor:
         call = admitted.call
         if call.command.preview is None:
             return None
+        if call.draft:
+            await self._drafts.prepare(call)
         arguments = {call.command.arguments[key]: value for key, value in call.params.items()}
         work = call.command.preview(self._context_for(admitted, None), **arguments)
         ending = await self._within_time(admitted, work, lambda foreseen: foreseen)

@@ -22,6 +22,7 @@ from doorward.gate.approver import Approver, Parked
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
 from doorward.gate.deadlines import timeout_for
+from doorward.gate.drafts import Drafts
 from doorward.gate.dry_run import DryRun
 from doorward.gate.energy import Energy
 from doorward.gate.executions.notices import Watcher
@@ -56,8 +57,9 @@ class Gate:
         clock: Clock,
         settings: Settings,
         context_for: ContextFor,
+        drafts: Drafts,
     ) -> None:
-        executor = Executor(context_for)
+        executor = Executor(context_for, drafts)
         publisher = Publisher(events, clock)
         self._authenticator = authenticator
         self._resolver = resolver
@@ -118,13 +120,15 @@ class Gate:
             reservation = self._energy.reserve(call)
             try:
                 admitted = Admitted(call, ruling, timeout_for(call, policy), reservation.amount)
-                terms = self._approver.required(call, policy)
-                if ticket is None and terms is not None:
+                credential = self._nested.credential(progress)
+                needed = await self._approver.required(call, policy, credential)
+                if ticket is None and needed.terms is not None:
                     progress.previewing = True
-                    raise await self._approver.park(admitted, place, terms)
-                approval = await self._approver.settle(call, terms, ticket) if ticket else None
+                    raise await self._approver.park(admitted, place, needed.terms, credential)
+                approval = await self._approver.settle(call, needed.terms, ticket) if ticket else None
                 with self._nested.opened(progress, call) as execution:
-                    return await self._runner.run(Run(admitted, approval, execution, place, reservation, request.cache))
+                    noted = needed.note_in(admitted)
+                    return await self._runner.run(Run(noted, approval, execution, place, reservation, request.cache))
             finally:
                 self._energy.settle(call, reservation, None)
 

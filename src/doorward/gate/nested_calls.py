@@ -79,6 +79,13 @@ class NestedCalls:
         caller = parent.call.caller
         return caller.as_keeper() if parent.call.command.facts.runs_agent else caller
 
+    def credential(self, progress: Progress) -> Credential:
+        """The credential of a request, or that of the outermost call that it is nested in."""
+        outer = progress.parent
+        while outer is not None and outer.parent is not None:
+            outer = outer.parent
+        return progress.request.credential if outer is None else self._credentials.get(outer.id, Credential())
+
 
 class OpenExecution:
     __slots__ = ("_calls", "_execution", "_outer")

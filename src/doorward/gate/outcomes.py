@@ -10,7 +10,7 @@ from doorward.core.errors import DoorwardError, Withdrawn
 from doorward.core.escape_invisible import to_storable
 from doorward.core.model import Admitted, Call, Outcome, Request
 from doorward.gate import result_text
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.gate.executions.execution import Execution
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from doorward.core.clock import Clock
 from doorward.core.events import ApprovalRequested, Bus, CommandExecuted, ExecutionEnded
 from doorward.core.model import Call, Outcome
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.gate.executions.execution import Execution
 
 

@@ -16,7 +16,7 @@ from doorward.core.errors import BadParams, Refused, UnknownCommand
 from doorward.core.ids import new_id
 from doorward.core.model import Call, Caller, Request, UnavailableCommand
 from doorward.core.registry import Registry
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.gate.authorizer import Authorizer
 from doorward.rooms.people import LOCAL
 from doorward.sandbox.view import strip_workspace
@@ -31,14 +31,17 @@ class Resolver:
         registry: Registry,
         authorizer: Authorizer,
         key: bytes,
-        workspace_of: Callable[[str, str], str],
+        place_of: Callable[[Caller, str, str, Command], tuple[str, str]],
         absent: Callable[[str], UnavailableCommand | None] = lambda _: None,
     ) -> None:
-        """`absent` explains why a known command is not available at the moment."""
+        """`place_of` gives the folder and the draft that a call works in, by caller, room, session and command.
+
+        `absent` explains why a known command is not available at the moment.
+        """
         self._registry = registry
         self._authorizer = authorizer
         self._key = key
-        self._workspace_of = workspace_of
+        self._place_of = place_of
         self._absent = absent
 
     def call(self, caller: Caller, request: Request, ticket: Approval | None = None) -> Call:
@@ -54,7 +57,9 @@ class Resolver:
         if command.find_aliased is not None:
             command, params = self._meant(caller, room, command, command.find_aliased, params)
         params = _with_relative_path(command, params)
-        workspace = self._workspace_of(caller.tenant, room)
+        command.parts_of(params)  # parts that cannot be read are refused before anything decides about them
+        session = request.session or f"{request.door}:{caller.tenant}:{caller.id}"
+        workspace, draft = self._place_of(caller, room, session, command)
         return Call(
             id=new_id(),
             caller=caller,
@@ -62,10 +67,11 @@ class Resolver:
             params=params,
             room=room,
             door=request.door,
-            session=request.session or f"{request.door}:{caller.tenant}:{caller.id}",
+            session=session,
             response=request.response,
             workspace=workspace,
             digest=self._digest(caller, command, params, room, workspace),
+            draft=draft,
             keeper_call=request.keeper_call,
             known_secrets=self._collect_secrets(command, params, request, ticket),
         )

@@ -11,6 +11,7 @@ from doorward.core.errors import DoorwardError
 
 NO_OUTPUT = "Result: no output"
 """The text of a successful result without output."""
+FILE_CONTENT_KEYS = frozenset(("path", "encoding", "size", "digest", "content"))
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,6 +37,8 @@ def render_result(result: Any, *, thought: bool = False) -> str:
     if is_program_result(result):
         stdout, beside = result["stdout"].rstrip("\n"), _program_details(result)
         return "\n".join([f"Result: {stdout}", *beside]) if stdout or beside else NO_OUTPUT
+    if is_file_content(result) and "mimeType" in result:  # a picture, whose bytes are no text
+        result = {key: value for key, value in result.items() if key != "content"}
     return f"Result: {msgspec.json.format(_encode(result), indent=2).decode()}"
 
 
@@ -99,6 +102,11 @@ def describe_model(answer: dict[str, Any]) -> str:
 def is_program_result(result: Any) -> bool:
     """Whether this is the result of a command that ran a program."""
     return isinstance(result, dict) and "exitCode" in result and isinstance(result.get("stdout"), str)
+
+
+def is_file_content(result: Any) -> bool:
+    """Whether this is the content of a file, as file/read returns it."""
+    return isinstance(result, dict) and result.keys() >= FILE_CONTENT_KEYS and isinstance(result["content"], str)
 
 
 def render_agent_answer(answer: dict[str, Any]) -> str:

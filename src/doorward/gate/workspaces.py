@@ -39,7 +39,7 @@ class Workspaces:
         if identity == _MISSING or not os.path.isdir(path):
             raise Conflict(
                 f"The workspace {path} of room {room!r} does not exist any more.",
-                hint="Put the folder back, or give the room another one: doorward rooms workspace.",
+                hint=f"Put the folder back, or give the room another one: doorward rooms workspace {room} FOLDER",
             )
         if self._own.get(path) != identity:
             try:

@@ -73,7 +73,10 @@ class Message(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
         return self.sender != KEEPER or self.behalf == caller.on_behalf_of
 
 
-_VERDICT = re.compile(r"(approve|deny)(?:[ \t]+([0-9a-hjkmnp-tv-z]{16}))?", re.IGNORECASE | re.ASCII)
+_VERDICT = re.compile(
+    r"(approve|deny)(?:[ \t]+([0-9a-hjkmnp-tv-z]{16}))?|(deny)[ \t]+([0-9a-hjkmnp-tv-z]{16})[ \t]+([^\r\n]{1,500})",
+    re.IGNORECASE | re.ASCII,
+)
 """An id after the word must have the form of Doorward's ids, so that no ordinary word matches."""
 
 
@@ -84,18 +87,20 @@ class ChatVerdict(NamedTuple):
     word: Literal["approve", "deny"]
     approval: str
     """The id of the approval; empty for the one that waits."""
+    reason: str = ""
+    """Why it is denied; only after the id."""
 
 
 def parse_verdict(text: str) -> ChatVerdict | None:
     """Parse a message that consists of the word only, with or without an approval id.
 
-    "I disapprove" and "approve please" decide nothing.
+    After `deny` and an id, a reason may follow. "I disapprove", "approve please" and "deny please" decide nothing.
     """
     found = _VERDICT.fullmatch(text.strip())
     if found is None:
         return None
-    word: Literal["approve", "deny"] = "approve" if found[1].lower() == "approve" else "deny"
-    return ChatVerdict(word, (found[2] or "").lower())
+    word: Literal["approve", "deny"] = "approve" if (found[1] or "").lower() == "approve" else "deny"
+    return ChatVerdict(word, (found[2] or found[4] or "").lower(), (found[5] or "").strip())
 
 
 def resembles_verdict(text: str) -> bool:

@@ -12,6 +12,7 @@ from doorward.core.clock import Clock
 from doorward.core.errors import BadParams, NotFound
 from doorward.core.events import Bus, RoomChanged
 from doorward.core.model import KEEPER, Caller, Kind
+from doorward.rooms.project_rooms import find_room_of
 from doorward.store import rooms as sql
 from doorward.store.sqlite import Statement, Store
 
@@ -108,6 +109,10 @@ class Rooms:
 
     def of_tenant(self, tenant: str) -> list[Room]:
         return [room for room in self._rooms.values() if room.tenant == tenant]
+
+    def find_by_folder(self, tenant: str, folder: str) -> str:
+        """Return the open room whose workspace contains this folder, the innermost one; empty if there is none."""
+        return find_room_of(folder, ((one.id, one.workspace) for one in self.of_tenant(tenant) if not one.archived))
 
     def require(self, tenant: str, id: str) -> Room:
         room = self.get(tenant, id)

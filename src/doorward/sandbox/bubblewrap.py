@@ -19,8 +19,10 @@ def find_bwrap() -> str | None:
     return shutil.which("bwrap")
 
 
-def build_zygote_command(bwrap: str, profile: SandboxProfile, readable: Sequence[str]) -> list[str]:
-    """Build the command line for a zygote, up to the program to run."""
+def build_zygote_command(
+    bwrap: str, profile: SandboxProfile, readable: Sequence[str], aliases: Sequence[str] = ()
+) -> list[str]:
+    """Build the command line for a zygote, up to the program to run. `aliases` are further paths of the workspace."""
     # The zygote needs capabilities in its own user namespace to create workers; workers drop them.
     inherits_network = profile.network or profile.room is not None
     words = [*_namespace_options(bwrap, network=inherits_network), "--cap-add", "ALL", "--as-pid-1"]
@@ -33,8 +35,13 @@ def build_zygote_command(bwrap: str, profile: SandboxProfile, readable: Sequence
     # Only the zygote sees these: each worker mounts its own /proc and /tmp over them before it runs a program.
     words += ("--bind", "/proc", "/proc", "--dir", "/tmp", "--dir", view.LAYERS)
     words += ("--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
+    if profile.draft:
+        words += ("--bind", profile.draft, view.LAYERS)
     # Read-only and copy-on-write workers remount the workspace for themselves.
     words += ("--bind", profile.workspace, view.WORKSPACE)
+    for path in aliases:
+        if not view.is_in_scratch(path):  # each worker has its own scratch space, and links it there itself
+            words += ("--symlink", view.WORKSPACE, path)
     words += ("--remount-ro", "/", "--chdir", view.WORKSPACE)
     return words
 

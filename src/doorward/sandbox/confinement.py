@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from doorward.sandbox import bubblewrap, view
 from doorward.sandbox.network_namespace import NetworkNamespace
 from doorward.sandbox.program import SandboxProfile
 from doorward.sandbox.seccomp import filter_files
+from doorward.sandbox.toolchains import Toolchains
 from doorward.sandbox.zygote import Zygote
 
 ConfinementWord = Literal["full", "degraded", "off"]
@@ -45,24 +47,33 @@ class Confinement(msgspec.Struct, frozen=True):
         return view.WORKSPACE if self.namespaces else profile.workspace
 
     async def start_zygote(
-        self, profile: SandboxProfile, settings: Settings, scratch: Path, network: NetworkNamespace | None = None
+        self,
+        profile: SandboxProfile,
+        settings: Settings,
+        scratch: Path,
+        toolchains: Toolchains | None = None,
+        network: NetworkNamespace | None = None,
     ) -> Zygote:
         """Start a zygote for this profile and for profiles that differ from it only in `files`.
 
-        `scratch` holds temporary files of programs that have no /tmp of their own; `network` is that of a room.
+        `scratch` holds temporary files of programs that have no /tmp of their own. `toolchains` are given for build
+        programs, which also find the workspace under its own path. `network` is that of a room.
         """
-        if self.namespaces:
-            around = bubblewrap.build_zygote_command(self.bwrap, profile, settings.readable)
-            if network is not None:
-                around = network.enter(around)
-            setup = self._setup(profile, settings, "/tmp")
-            return await Zygote.start(around, view.HELPER_CODE, setup, network.descriptors if network else {})
-        return await Zygote.start(
-            [], str(Path(view.helper_code_folder()).parent), self._setup(profile, settings, str(scratch))
-        )
+        readable = [*settings.readable, *(toolchains.folders if toolchains else ())]
+        aliases = view.list_workspace_aliases(profile.workspace, readable) if toolchains and self.namespaces else []
+        setup = self._setup(profile, readable, "/tmp" if self.namespaces else str(scratch))
+        if toolchains is not None:
+            setup["environment"] |= {"PATH": toolchains.path, **toolchains.environment}
+        if not self.namespaces:
+            return await Zygote.start([], str(Path(view.helper_code_folder()).parent), setup)
+        around = bubblewrap.build_zygote_command(self.bwrap, profile, readable, aliases)
+        if network is not None:
+            around = network.enter(around)
+        setup["aliases"] = aliases
+        return await Zygote.start(around, view.HELPER_CODE, setup, network.descriptors if network else {})
 
-    def _setup(self, profile: SandboxProfile, settings: Settings, scratch: str) -> dict[str, Any]:
-        limits = profile.limits
+    def _setup(self, profile: SandboxProfile, readable: Sequence[str], scratch: str) -> dict[str, Any]:
+        limits, build = profile.limits, profile.name == "build"
         workspace = self.workspace_path(profile)
         root = os.geteuid() == 0
         return {
@@ -71,19 +82,21 @@ class Confinement(msgspec.Struct, frozen=True):
             "room": profile.room is not None,
             "workspace": workspace,
             "layers": view.LAYERS,
-            "scratch": settings.scratch_bytes,
+            "draft": bool(profile.draft),
+            "scratch": limits.scratch_bytes,
             "environment": view.make_environment(scratch),
-            "read": ["/"] if self.namespaces else [*_readable_paths(profile, settings), workspace],
+            "read": ["/"] if self.namespaces else [*_readable_paths(profile, readable), workspace],
             "write": [scratch, "/dev/shm" if self.namespaces else scratch, *view.DEVICES],
             "limits": {
                 "cpu": limits.cpu_seconds,
-                "memory": limits.memory_bytes,
+                "together" if build else "memory": limits.memory_bytes,
                 "file": limits.file_bytes,
                 "descriptors": limits.descriptors,
                 "processes": limits.processes,
             },
-            "counted": self.counted_processes(),
-            "count": root and self.namespaces,
+            # Where a watch stops a build that has too many, the kernel's limit is higher: it would only refuse more.
+            "counted": self.counted_processes() + (limits.processes if build and self.namespaces else 0),
+            "count": (root or build) and self.namespaces,
             "filter": self.seccomp_filter(network=profile.network),
         }
 
@@ -97,11 +110,11 @@ class Confinement(msgspec.Struct, frozen=True):
         return (filter_files.load_filter("full" if self.namespaces else alone) or b"").hex()
 
 
-def _readable_paths(profile: SandboxProfile, settings: Settings) -> list[str]:
+def _readable_paths(profile: SandboxProfile, readable: Sequence[str]) -> list[str]:
     _, prefix = view.find_python()
     etc = view.list_etc_files(network=profile.network)
     code = str(Path(view.helper_code_folder()).parent)
-    return [*view.list_system_folders(), *etc, prefix, code, *settings.readable]
+    return [*view.list_system_folders(), *etc, prefix, code, *readable]
 
 
 def _count_user_tasks() -> int:

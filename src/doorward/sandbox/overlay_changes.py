@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from doorward.core.errors import DoorwardError
 from doorward.sandbox.program import SandboxResult
+from doorward.sandbox.safefs.guarded_paths import find_later_execution
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, NO_SYMLINKS, open_beneath
 from doorward.sandbox.safefs.snapshot import Snapshot, digest_or_empty, take_snapshot
 
@@ -34,6 +36,22 @@ class OverlayChanges(msgspec.Struct, frozen=True):
     """Device and inode of the workspace folder."""
     withheld: list[str] = []
     """Paths that the program changed but may not change; their changes are not in `items`."""
+    skipped: list[str] = []
+    """Paths that the reader was told to leave out."""
+
+
+def explain_execution(path: str, before: Snapshot | None, after: Snapshot | None) -> str:
+    """Say what a person's own tools would run because of a change, as a sentence about the path; empty for nothing."""
+    if (after or before or Snapshot("folder", 0)).kind == "folder":
+        return ""  # the files in it count
+    symlink = any(state is not None and state.kind == "symlink" for state in (before, after))
+    return find_later_execution(path, _content(before), _content(after), symlink=symlink)
+
+
+def _content(state: Snapshot | None) -> bytes | None:
+    if state is None or state.kind == "folder":
+        return None
+    return state.mark.encode() if state.content is None else state.content
 
 
 class TooManyChanges(Exception):
@@ -63,10 +81,11 @@ class UnreadableChanges(Exception):
 
 
 class _LayerReader:
-    def __init__(self, upper: int, lower: int, room: int, since: int) -> None:
+    def __init__(self, upper: int, lower: int, room: int, since: int | None, skip: SkipPath) -> None:
         self._upper = upper
         self._lower = lower
         self._since = since
+        self._skip = skip
         self._keep = room
         """Bytes of replaced content that may still be kept."""
         self._room = room
@@ -74,6 +93,7 @@ class _LayerReader:
         self.removals: list[OverlayChange] = []
         self.additions: list[OverlayChange] = []
         self.left_out: list[str] = []
+        self.skipped: list[str] = []
 
     def compare_folder(self, path: str, *, hides: bool) -> None:
         """Compare a folder that both layers have. `hides` means that it is opaque: the lower folder is not visible."""
@@ -93,6 +113,9 @@ class _LayerReader:
             status = os.fstat(descriptor)
             # The origin attribute is reliable for folders only: a file may carry it along when it is moved.
             was_here = stat.S_ISDIR(status.st_mode) and _ORIGIN in os.listxattr(f"/proc/self/fd/{descriptor}")
+        if self._skip(path, stat.S_ISDIR(status.st_mode)):
+            self.skipped.append(path)
+            return
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
             self._record_removal(path)
             return
@@ -106,7 +129,7 @@ class _LayerReader:
             raise TooManyChanges
         after = take_snapshot(self._upper, path, status.st_size)
         before = self._snapshot_before(path) if below else None
-        if before is None and was_here and below:
+        if before is None and was_here and below and self._since is not None:
             raise ChangedMeanwhile(path)
         stays_folder = before is not None and before.kind == "folder" and after is not None and after.kind == "folder"
         if before is not None and before.kind == "folder" and not stays_folder:
@@ -148,7 +171,7 @@ class _LayerReader:
         state = take_snapshot(self._lower, path, self._keep)
         if state is None:
             return None
-        if state.kind != "folder" and self._changed_at(path) > self._since:
+        if self._since is not None and state.kind != "folder" and self._changed_at(path) > self._since:
             raise ChangedMeanwhile(path)
         if state.content:
             self._keep -= len(state.content)
@@ -170,21 +193,28 @@ class _LayerReader:
                 return False
 
 
-def read_changes(upper: int, workspace: Path, room: int, since: int) -> OverlayChanges:
-    """Read the changes in the layer `upper` against the workspace.
+SkipPath = Callable[[str, bool], bool]
+"""Whether to leave a path out, with everything in it. The second argument says whether it is a folder."""
+
+
+def read_changes(
+    upper: int, workspace: Path, room: int, since: int | None, skip: SkipPath = lambda _, __: False
+) -> OverlayChanges:
+    """Read the changes in the layer `upper` against the workspace as it is now.
 
     At most `room` bytes of new content are allowed, and as many bytes of replaced content are kept. Raises
-    ChangedMeanwhile when the workspace changed after `since`, TooManyChanges over the limits, UnicodeEncodeError for
-    a name that is not text, and OSError for a path that cannot be read.
+    ChangedMeanwhile when the workspace changed after `since`, if that is given; TooManyChanges over the limits;
+    UnicodeEncodeError for a name that is not text; and OSError for a path that cannot be read.
     """
     lower = os.open(workspace, FOLDER_FLAGS)
     try:
         folder = os.fstat(lower)
-        reader = _LayerReader(upper, lower, room, since)
+        reader = _LayerReader(upper, lower, room, since, skip)
         reader.compare_folder("", hides=False)
     finally:
         os.close(lower)
-    return OverlayChanges([*reader.removals, *reader.additions], reader.left_out, (folder.st_dev, folder.st_ino))
+    items, place = [*reader.removals, *reader.additions], (folder.st_dev, folder.st_ino)
+    return OverlayChanges(items, reader.left_out, place, skipped=reader.skipped)
 
 
 def _time_differs(before: Snapshot | None, after: Snapshot | None) -> bool:

@@ -14,14 +14,21 @@ RoomKey = tuple[str, str]
 """A tenant and the id of a room of it."""
 
 
+ProfileName = Literal["tool", "build"]
+"""`tool` is for small programs. `build` is for compilers, package managers and test runs: memory is counted as what all
+processes use together, and the toolchains of the account are readable."""
+
+
 class ProgramLimits(msgspec.Struct, frozen=True):
-    """Resource limits of one program, enforced by the kernel."""
+    """Resource limits of one program."""
 
     cpu_seconds: int = 30
     memory_bytes: int = 512 * 1024 * 1024
+    """In the profile `tool` for each process, as address space; in `build` for all processes together, as used."""
     processes: int = 10
     file_bytes: int = 10_000_000
     descriptors: int = 50
+    scratch_bytes: int = 64 * 1024 * 1024
 
 
 class SandboxProfile(msgspec.Struct, frozen=True):
@@ -30,6 +37,9 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     network: bool = False
     """Whether it uses the machine's network."""
     limits: ProgramLimits = ProgramLimits()
+    name: ProfileName = "tool"
+    draft: str = ""
+    """Folder of the draft that it works on, with the layers of its overlay; empty for the workspace itself."""
     room: RoomKey | None = None
     """The room whose network namespace it shares. Without one, and without `network`, it has a namespace of its own."""
 
@@ -39,13 +49,15 @@ OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, bytes], None]
 """Called with each piece of output as it arrives, up to the limit."""
 
-StopReason = Literal["", "time", "processes", "disk"]
+StopReason = Literal["", "time", "processes", "memory", "disk"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
     """An argv; no shell parses it. The first word is looked up on the sandbox's PATH."""
 
     argv: tuple[str, ...]
+    workspace_path: str = ""
+    """A path at which the program is looked for first, in its folder and those above it, up to the workspace."""
     folder: str = "."
     """Working folder, relative to the workspace."""
     environment: Mapping[str, str] = {}
@@ -75,5 +87,7 @@ class SandboxResult(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     began: int = 0
     """Wall-clock start time in nanoseconds. It can be compared with file times, which lag by at most one tick."""
+    program: str = ""
+    """The path at which it was found in the workspace; empty when it was looked up on PATH."""
     sandbox: str = "full"
     """How well it was confined: full, or what was missing."""

@@ -106,6 +106,8 @@ class ProgramRun:
         """Run the program; return its result and the descriptor of its copy-on-write layer, or -1."""
         program = self._program
         begin = {"argv": program.argv, "environment": environment, "folder": folder, "stays": program.resident}
+        if program.workspace_path:
+            begin["workspace_path"] = program.workspace_path
         message = _encode_message(begin)
         if len(message) > MAX_MESSAGE_BYTES:
             raise CommandFailed(
@@ -134,7 +136,7 @@ class ProgramRun:
                 os.close(answer["changes"])
             raise CommandFailed(_start_error(program, folder, answer))
         # A limit that the worker reports came first: once asked to stop, it reports nothing else.
-        stopped: StopReason = "processes" if answer["stopped"] == "processes" else self._stopped
+        stopped: StopReason = answer["stopped"] if answer["stopped"] in ("processes", "memory") else self._stopped
         ended = SandboxResult(
             exit_code=None if stopped else answer["code"],
             signal=answer["signal"],
@@ -145,6 +147,7 @@ class ProgramRun:
             stderr_bytes=self._err.total,
             seconds=time.monotonic() - begun,
             began=stamp,
+            program=answer.get("program", ""),
             sandbox=str(level),
         )
         return ended, answer.get("changes", -1)
@@ -180,10 +183,19 @@ def _open_stdin(stdin: bytes) -> int:
     return descriptor
 
 
+_INVISIBLE = "not visible inside the sandbox (setting sandbox.readable)"
+
+
 def _start_error(program: Program, folder: str, answer: dict[str, Any]) -> str:
     name = program.argv[0]
     if answer["what"] == folder:
         return f"The folder {program.folder!r} does not exist, or is not a folder."
+    if found := answer.get("program"):
+        why = f"it, or the interpreter in its first line, leads to a file that is {_INVISIBLE}"
+        return f"{found} cannot be started: {why if answer['error'] == errno.ENOENT else os.strerror(answer['error'])}."
+    if answer["error"] == errno.ENOENT and program.workspace_path:
+        where = f"the workspace has no {program.workspace_path}, and no folder of PATH has {name}"
+        return f"The program {name!r} is not installed: {where}."
     if answer["error"] == errno.ENOENT:
         return f"The program {name!r} is not installed, or not visible inside the sandbox."
     return f"The program {name!r} cannot be started: {os.strerror(answer['error'])}."

@@ -18,6 +18,7 @@ from doorward.core.errors import CommandFailed, SandboxUnavailable, Unusable
 from doorward.sandbox import view
 from doorward.sandbox.confinement import Confinement, ConfinementLevel
 from doorward.sandbox.confinement_probe import PROBE, find_confinement
+from doorward.sandbox.draft_roots import DraftRoots
 from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.grants import check_readable_folders, is_beneath
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
@@ -28,6 +29,7 @@ from doorward.sandbox.program_host import ProgramHost
 from doorward.sandbox.program_run import ProgramRun
 from doorward.sandbox.resident_program import ResidentProgram
 from doorward.sandbox.room_networks import RoomNetworks
+from doorward.sandbox.toolchains import Toolchains, find_toolchains
 from doorward.sandbox.worker import NotStarted, Worker, WorkerGone
 from doorward.sandbox.worker_pools import WorkerPool, WorkerPools
 from doorward.sandbox.zygote import Zygote
@@ -46,6 +48,7 @@ class Sandbox:
         self._settings = settings.sandbox
         check_readable_folders(settings.sandbox.readable, home)
         self._pools = WorkerPools(settings.sandbox, self._start_zygote)
+        self._draft_roots = DraftRoots()
         self._checked: set[SandboxProfile] = set()
         """Profiles already checked and allowed."""
         self._probe_lock = asyncio.Lock()
@@ -98,12 +101,40 @@ class Sandbox:
         on_copy = msgspec.structs.replace(profile, files="copy")
         ended, layer = await self._run(on_copy, program, on_output)
         try:
-            workspace, room = Path(profile.workspace), self._settings.scratch_bytes
+            workspace, room = Path(profile.workspace), profile.limits.scratch_bytes
             return ended, await asyncio.to_thread(read_changes, layer, workspace, room, ended.began)
         except CHANGE_ERRORS as error:
             raise UnreadableChanges(ended, error) from error
         finally:
             os.close(layer)
+
+    async def open_draft(self, profile: SandboxProfile) -> str:
+        """Mount the draft of this profile, if it is not mounted, and return the path of its top folder.
+
+        The path is valid in this process only, and until the draft is closed. After that it leads nowhere.
+        """
+        found = await self._check_profile(profile)
+        if not found.copies:
+            raise SandboxUnavailable(
+                f"Drafts need copy-on-write views, which are not available: the sandbox is {found.level}.",
+                hint="Use a recipe without drafts: strategy.changes = direct.",
+            )
+        try:
+            await self._pools.get_pool(profile).start()
+        except WorkerGone as error:
+            raise SandboxUnavailable(f"The draft cannot be opened: {error}.") from error
+        return self._draft_roots.path(profile.draft)
+
+    def is_draft_mounted(self, draft: str) -> bool:
+        return self._draft_roots.is_open(draft)
+
+    def is_draft_busy(self, draft: str) -> bool:
+        """Whether a program runs in a draft."""
+        return self._pools.is_draft_busy(draft)
+
+    async def close_draft(self, draft: str) -> None:
+        """End every program in a draft and unmount it."""
+        await self._pools.close_draft(draft)
 
     async def keep(
         self, surroundings: LongRunningProfile, argv: Sequence[str], environment: Mapping[str, str], folder: str = ""
@@ -148,6 +179,7 @@ class Sandbox:
             await resident.kill()
         await self._pools.close()
         self._networks.close()
+        self._draft_roots.close()
         if self._scratch is not None:
             await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
             self._scratch = None
@@ -183,7 +215,8 @@ class Sandbox:
         on_output: OnOutput | None,
     ) -> tuple[SandboxResult, int]:
         """Run the program in a worker of this pool, and give the worker back."""
-        disk = (profile.workspace, self._settings.keep_free_bytes) if profile.files == "write" else None
+        written = profile.draft or profile.workspace
+        disk = (written, self._settings.keep_free_bytes) if profile.files == "write" else None
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         try:
             running = ProgramRun(program, worker, on_output)
@@ -245,18 +278,35 @@ class Sandbox:
             check_readable_folders(self._settings.readable, self._home)  # a symlink may lead elsewhere by now
         except Unusable as error:
             raise SandboxUnavailable(error.message, hint=error.hint) from error
-        if not found.namespaces:
-            return await found.start_zygote(profile, self._settings, self._scratch_folder())
-        if profile.room is None:
-            return await found.start_zygote(profile, self._settings, Path())
+        zygote = await self._start_confined(found, profile)
+        if profile.draft:
+            self._draft_roots.put(profile.draft, zygote.root)
+            before = zygote.on_close
+
+            def forget() -> None:
+                self._draft_roots.clear(profile.draft)
+                before()
+
+            zygote.on_close = forget
+        return zygote
+
+    async def _start_confined(self, found: Confinement, profile: SandboxProfile) -> Zygote:
+        toolchains = self.find_toolchains(profile) if profile.name == "build" else None
+        scratch = Path() if found.namespaces else self._scratch_folder()
+        if not found.namespaces or profile.room is None:
+            return await found.start_zygote(profile, self._settings, scratch, toolchains)
         network, release = await self._networks.acquire(found.bwrap, profile.room)
         try:
-            zygote = await found.start_zygote(profile, self._settings, Path(), network)
+            zygote = await found.start_zygote(profile, self._settings, scratch, toolchains, network)
         except BaseException:
             release()
             raise
         zygote.on_close = release
         return zygote
+
+    def find_toolchains(self, profile: SandboxProfile) -> Toolchains:
+        """The toolchains that build programs with this profile can use."""
+        return find_toolchains(self._home, profile.workspace, network=profile.network)
 
     @contextlib.contextmanager
     def _temporary_folder(self) -> Iterator[dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 WORKSPACE = "/workspace"
@@ -69,6 +70,30 @@ def make_environment(temporary: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TERM": "dumb",
     }
+
+
+def is_in_scratch(path: str) -> bool:
+    """Whether a path is in a folder that each worker mounts anew."""
+    return path.startswith(("/tmp/", "/dev/shm/"))
+
+
+def list_workspace_aliases(workspace: str, mounted: Sequence[str]) -> list[str]:
+    """The workspace's own paths, with and without symlinks, that can be made to lead to /workspace.
+
+    Scripts of a virtual environment name its interpreter by such a path. A path in or around something else that is
+    mounted is left out.
+    """
+    taken = [*mounted, *list_system_folders(), find_python()[1], WORKSPACE, "/proc", "/sys", "/run", "/etc"]
+    found = []
+    for path in dict.fromkeys((os.path.normpath(workspace), os.path.realpath(workspace))):
+        free = is_in_scratch(path) or not path.startswith("/dev/")
+        if free and not any(_overlap(path, place) for place in taken):
+            found.append(path)
+    return found
+
+
+def _overlap(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other.rstrip('/')}/") or other.startswith(f"{one.rstrip('/')}/")
 
 
 def list_system_links() -> list[tuple[str, str]]:

@@ -49,6 +49,11 @@ class WorkerPool:
             self._taken -= 1
             raise
 
+    async def start(self) -> None:
+        """Start the zygote, if it does not run, and count this as a use."""
+        self._used_at = asyncio.get_running_loop().time()
+        await self._get_zygote()
+
     def give_back(self, worker: Worker) -> None:
         if worker.used or worker.resident or self._zygote is None:
             worker.close()
@@ -65,6 +70,10 @@ class WorkerPool:
 
     async def close(self) -> None:
         """End all workers. The next program starts new ones."""
+        async with self._starting:
+            await self._end_all()
+
+    async def _end_all(self) -> None:
         for idle in self._idle.values():
             while idle:
                 idle.pop().close()
@@ -94,7 +103,7 @@ class WorkerPool:
     async def _get_zygote(self) -> Zygote:
         async with self._starting:
             if self._zygote is not None and self._zygote.has_died():
-                await self.close()
+                await self._end_all()
             if self._zygote is None:
                 self._zygote = await self._start()
             return self._zygote
@@ -102,6 +111,10 @@ class WorkerPool:
 
 _PoolKey = tuple[SandboxProfile, int, int]
 """A profile with the device and inode of its workspace: a folder that replaces it gets its own workers."""
+
+
+def _draft_key(draft: str) -> SandboxProfile:
+    return SandboxProfile(workspace="", draft=draft)
 
 
 class WorkerPools:
@@ -113,6 +126,8 @@ class WorkerPools:
 
     def get_pool(self, profile: SandboxProfile) -> WorkerPool:
         """The pool for this profile, created on first use."""
+        if profile.draft:
+            return self._get_draft_pool(profile)
         try:
             folder = os.stat(profile.workspace)
         except OSError as error:
@@ -128,6 +143,26 @@ class WorkerPools:
             if self._tidying is None:
                 self._tidying = asyncio.create_task(self._close_idle())
         return pool
+
+    def _get_draft_pool(self, profile: SandboxProfile) -> WorkerPool:
+        """The pool of a draft. A draft has only one, whatever its profile: two overlays must not share a layer."""
+        key = (_draft_key(profile.draft), 0, 0)
+        if key not in self._pools:
+            base = msgspec.structs.replace(profile, files="read")
+            self._pools[key] = WorkerPool(lambda: self._start(base), self._settings.helpers)
+            if self._tidying is None:
+                self._tidying = asyncio.create_task(self._close_idle())
+        return self._pools[key]
+
+    def is_draft_busy(self, draft: str) -> bool:
+        pool = self._pools.get((_draft_key(draft), 0, 0))
+        return pool is not None and pool.idle_since() is None
+
+    async def close_draft(self, draft: str) -> None:
+        """End everything that runs in a draft, and unmount it."""
+        pool = self._pools.pop((_draft_key(draft), 0, 0), None)
+        if pool is not None:
+            await pool.close()
 
     async def close(self) -> None:
         """End every worker and the program it runs."""
@@ -147,5 +182,6 @@ class WorkerPools:
             for pool in set(self._pools.values()):
                 since = pool.idle_since()
                 if since is not None and since <= oldest:
-                    self._pools = {key: one for key, one in self._pools.items() if one is not pool}
+                    # The pool of a draft stays, so that a new overlay waits until the old one is gone.
+                    self._pools = {key: one for key, one in self._pools.items() if one is not pool or key[0].draft}
                     await asyncio.shield(pool.close())

@@ -30,6 +30,8 @@ class Zygote:
         """Whether it runs in namespaces, which end with it."""
         self._control = spawned.control
         self.landlock = False
+        self.root = -1
+        """Descriptor of the top folder of a draft, as its programs see it; -1 without a draft. The owner closes it."""
         self.on_close: Callable[[], None] = lambda: None
         """Called when everything of it is gone."""
 
@@ -124,7 +126,7 @@ class Zygote:
             messages.send(self._control, messages.encode(setup))
             async with asyncio.timeout(_START_TIMEOUT):
                 await answered
-            answer, _ = messages.receive(self._control)
+            answer, descriptors = messages.receive(self._control)
         except TimeoutError as error:
             raise WorkerGone("the sandbox did not start in time") from error
         except OSError as error:
@@ -133,4 +135,7 @@ class Zygote:
             loop.remove_reader(self._control)
         if answer is None:
             raise WorkerGone(self.last_error_line() or "the sandbox ended during start-up")
+        if "failed" in answer:
+            raise WorkerGone(f"the draft cannot be opened: {answer['failed']}")
         self.landlock = bool(answer["landlock"])
+        self.root = next(iter(descriptors), -1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from doorward.store.sqlite import Statement, Store
 
 _COLUMNS = (
     "id, tenant, room, caller, kind, behalf, command, params, redacted, digest, access, approvers, quorum, state,"
-    " created_at, expires_at, decided_at, used_by, call, door, tier, lines_added, lines_removed"
+    " created_at, expires_at, decided_at, used_by, call, door, tier, lines_added, lines_removed, hold_seconds,"
+    " held_by, reason"
 )
 _FORGET = "params = redacted, foreseen = '', effect = NULL"
 """Columns that may contain secrets are cleared as soon as they are no longer needed."""
@@ -30,7 +31,9 @@ async def newest(store: Store, tenant: str, limit: int, before: str) -> list[dic
 
 
 async def decisions(store: Store, id: str) -> list[dict[str, Any]]:
-    return await store.read("SELECT decider, verdict, at FROM decisions WHERE approval = ? ORDER BY at", (id,))
+    return await store.read(
+        "SELECT decider, verdict, at, scope, rule FROM decisions WHERE approval = ? ORDER BY at", (id,)
+    )
 
 
 async def decided_by(store: Store, decider: str, oldest: str, newest: str) -> set[str]:
@@ -74,14 +77,26 @@ def insert(row: dict[str, Any]) -> Statement:
     )
 
 
-def decide(id: str, decider: str, verdict: str, now: float, counted: Sequence[str]) -> list[Statement]:
+class Decision(NamedTuple):
+    """One person's decision: `scope` says how long it lasts, `rule` which calls it covers beyond this one."""
+
+    decider: str
+    verdict: str
+    at: float
+    scope: str = "once"
+    rule: str = ""
+    reason: str = ""
+
+
+def decide(id: str, decision: Decision, counted: Sequence[str]) -> list[Statement]:
     """Store one person's verdict. Each person has one, and only while the approval is pending and not expired.
 
     Only the approvals of the `counted` people count for the quorum.
     """
+    decider, verdict, now, scope, rule, reason = decision
     late = "it has already been decided, or has expired"
     change = (
-        f"state = 'denied', {_FORGET}"
+        f"state = 'denied', reason = ?, {_FORGET}"
         if verdict == "deny"
         else "state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
         " AND d.verdict = 'approve' AND d.decider IN (SELECT value FROM json_each(?))) >= quorum"
@@ -90,18 +105,30 @@ def decide(id: str, decider: str, verdict: str, now: float, counted: Sequence[st
     settle = f"UPDATE approvals SET decided_at = ?, {change} WHERE id = ? AND state = 'pending' AND expires_at > ?"
     return [
         Statement(
-            "INSERT INTO decisions (approval, decider, verdict, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (id, decider, verdict, now),
+            "INSERT INTO decisions (approval, decider, verdict, at, scope, rule) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
+            (id, decider, verdict, now, scope, rule),
             rows=1,
             otherwise="you have already decided this",
         ),
         Statement(
             settle,
-            (now, id, now) if verdict == "deny" else (now, json.dumps(list(counted)), id, now),
+            (now, reason, id, now) if verdict == "deny" else (now, json.dumps(list(counted)), id, now),
             rows=1,
             otherwise=late,
         ),
     ]
+
+
+def hold(id: str, by: str, now: float) -> Statement:
+    """Let a pending approval wait longer, once, because a person looks at it."""
+    return Statement(
+        "UPDATE approvals SET held_by = ?, expires_at = max(expires_at, ? + hold_seconds)"
+        " WHERE id = ? AND state = 'pending' AND expires_at > ? AND held_by = '' AND hold_seconds > 0",
+        (by, now, id, now),
+        rows=1,
+        otherwise="it was held, decided or has expired in the meantime",
+    )
 
 
 _DUE = "(state = 'pending' AND expires_at <= ? OR state = 'approved' AND decided_at <= ?)"

@@ -11,6 +11,8 @@ from doorward.core.model import Call
 from doorward.store.ledger.record import with_origin
 from doorward.store.sqlite import Statement, Store
 
+DROPPED = "dropped"
+"""Stands for the execution that undid a change when the bytes of the change were dropped, so that nobody can."""
 _LOOKED_AT = 500
 """How many of the newest changes are searched for those of one conversation."""
 
@@ -31,17 +33,32 @@ class BeforeImage(msgspec.Struct, frozen=True):
     after: str
     """The state after the execution. An undo checks that the target still has it."""
     undone_by: str
+    """The execution that undid it; empty for none, or `DROPPED`."""
     at: float
+    workspace: str
+    """The folder that was changed; empty for the tenant's, in changes from before rooms had their own."""
 
 
 def store_image(
-    call: Call, *, kind: str, target: str, before: bytes | None, after: str, at: float, n: int = 0
+    call: Call,
+    *,
+    kind: str,
+    target: str,
+    before: bytes | None,
+    after: str,
+    at: float,
+    n: int = 0,
+    workspace: str = "",
 ) -> Statement:
-    """Store the content that is about to be replaced. Belongs in the same write as the change."""
+    """Store the content that is about to be replaced. Belongs in the same write as the change.
+
+    `workspace` is given when the change is made in another folder than the call works in.
+    """
     caller = call.caller
     return Statement(
-        "INSERT INTO before_images (call, n, tenant, caller, behalf, command, kind, target, before, after, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO before_images"
+        " (call, n, tenant, caller, behalf, command, kind, target, before, after, at, workspace)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             call.id,
             n,
@@ -54,6 +71,7 @@ def store_image(
             before,
             after,
             at,
+            workspace or call.workspace,
         ),
     )
 
@@ -68,6 +86,26 @@ def mark_undone(call: str, by: str) -> Statement:
 
 def forget(before: float) -> Statement:
     return Statement("DELETE FROM before_images WHERE at < ?", (before,))
+
+
+async def drop_beyond(store: Store, most: int) -> int:
+    """Drop the bytes of the oldest executions, so that at most `most` bytes stay. Returns how many executions."""
+    found = await store.read(
+        "SELECT call FROM (SELECT call, size, sum(size) OVER (ORDER BY newest DESC, call DESC) AS total FROM"
+        " (SELECT call, max(at) AS newest, coalesce(sum(length(before)), 0) AS size FROM before_images GROUP BY call))"
+        " WHERE total > ? AND size > 0",
+        (most,),
+    )
+    if found:
+        calls = msgspec.json.encode([row["call"] for row in found]).decode()
+        await store.write(
+            Statement(
+                "UPDATE before_images SET before = NULL, undone_by = CASE undone_by WHEN '' THEN ? ELSE undone_by END"
+                " WHERE call IN (SELECT value FROM json_each(?))",
+                (DROPPED, calls),
+            )
+        )
+    return len(found)
 
 
 async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
@@ -89,12 +127,15 @@ class ChangeTrace(msgspec.Struct, frozen=True):
     at: float
 
 
-async def of_target(store: Store, tenant: str, kind: str, target: str, limit: int) -> list[ChangeTrace]:
-    """The changes of one target, newest first."""
+async def of_target(
+    store: Store, tenant: str, kind: str, target: str, workspaces: Sequence[str], limit: int
+) -> list[ChangeTrace]:
+    """The changes of one target in any of these workspaces, newest first."""
     rows = await store.read(
         "SELECT call, caller, behalf, command, length(before) AS size, after, undone_by, at FROM before_images"
-        " WHERE tenant = ? AND kind = ? AND target = ? ORDER BY at DESC, call DESC LIMIT ?",
-        (tenant, kind, target, limit),
+        " WHERE tenant = ? AND kind = ? AND target = ? AND workspace IN (SELECT value FROM json_each(?))"
+        " ORDER BY at DESC, call DESC LIMIT ?",
+        (tenant, kind, target, msgspec.json.encode(workspaces).decode(), limit),
     )
     return [msgspec.convert(row, ChangeTrace) for row in rows]
 

@@ -305,6 +305,29 @@ ALTER TABLE rooms ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
 """
 """The folder that a room works in; empty for the tenant's workspace."""
 
+DRAFTS = """
+CREATE TABLE drafts (
+    tenant TEXT NOT NULL, id TEXT NOT NULL PRIMARY KEY, room TEXT NOT NULL, caller TEXT NOT NULL,
+    behalf TEXT NOT NULL, name TEXT NOT NULL, workspace TEXT NOT NULL, merging TEXT NOT NULL DEFAULT '',
+    last_run TEXT NOT NULL DEFAULT '', created_at REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+"""Drafts of workspaces. Their files are in the home folder."""
+
+APPROVAL_ANSWERS = """
+ALTER TABLE approvals ADD COLUMN hold_seconds REAL NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN held_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE decisions ADD COLUMN scope TEXT NOT NULL DEFAULT 'once';
+ALTER TABLE decisions ADD COLUMN rule TEXT NOT NULL DEFAULT '';
+"""
+"""Who holds an approval by looking at it, why it was denied, and how long a decision lasts and for which calls."""
+
+IMAGE_WORKSPACES = """
+ALTER TABLE before_images ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+"""
+"""The workspace of the call that made a change; empty for changes from before rooms had workspaces."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -327,6 +350,9 @@ STEPS = (
     DELETED_SEGMENTS,
     APPROVAL_LINES,
     ROOM_WORKSPACES,
+    DRAFTS,
+    APPROVAL_ANSWERS,
+    IMAGE_WORKSPACES,
 )
 
 

@@ -129,7 +129,7 @@ class Doors:
 
         headers = {"Authorization": f"Bearer {self.token}"}
         async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as http:
-            server = streamable_http_client(f"{self.url}/mcp", http_client=http)
+            server = streamable_http_client(f"{self.url}/mcp?tools=all", http_client=http)
             async with Client(server, mode="2026-07-28") as client:
                 return await client.call_tool("doorward_agent", {"prompt": words}, progress_callback=progress)
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from doorward.commands.catalogue.entry import CatalogueEntry, CatalogueParameter
 from doorward.commands.catalogue.parser import parse_catalogue
 from doorward.commands.catalogue.watched_catalogue import shipped_catalogue
-from doorward.commands.programs import CatalogueCommand, build_commands
+from doorward.commands.programs import CatalogueCommand, bash, build_commands
 from doorward.config.settings import Settings
 from doorward.core.errors import BadParams
 
@@ -36,7 +36,6 @@ INTERPRETERS = [
     "python3",
     "perl",
     "ruby",
-    "node",
     "awk",
     "gawk",
     "mawk",
@@ -240,9 +239,16 @@ def test_whatever_words_are_given_no_foreign_option_comes_of_them(name: str, dat
 
 
 def test_no_wrapper_shell_or_interpreter_is_in_the_catalogue() -> None:
-    assert PROGRAMS.isdisjoint(
-        {*WRAPPERS, *INTERPRETERS, "ssh", "dd", "chown", "mount", "kill", "make", "tclsh", "ed", "ex"}
-    )
+    assert PROGRAMS.isdisjoint({*WRAPPERS, *INTERPRETERS, "ssh", "dd", "chown", "mount", "kill", "tclsh", "ed", "ex"})
+
+
+def test_what_runs_the_code_of_a_project_needs_the_access_that_bash_needs() -> None:
+    builds = {command.entry.program for command in COMMANDS.values() if command.entry.profile == "build"}
+    assert builds == {"pytest", "ruff", "mypy", "make", "npm", "pnpm", "yarn", "node", "tsc", "go", "cargo"}
+    for command in COMMANDS.values():
+        if command.entry.program in builds or command.entry.workspace_path:
+            ours, bashs = command.facts, bash.command.facts
+            assert (ours.access, ours.safety, ours.effects) == (bashs.access, bashs.safety, bashs.effects)
 
 
 def test_the_tables_speak_of_programs_that_are_there() -> None:

@@ -11,7 +11,10 @@ from catalogue_house import FILES, Shell
 from doorward.commands.catalogue.parser import parse_catalogue
 from doorward.commands.catalogue.watched_catalogue import shipped_catalogue
 
-ENTRIES = {entry.name: entry for entry in parse_catalogue(shipped_catalogue(), "commands.json")}
+ENTRIES = {
+    entry.name: entry for entry in parse_catalogue(shipped_catalogue(), "commands.json") if entry.profile == "tool"
+}
+"""Test runners and build tools need a project, and are run in tests/commands/test_toolchains.py."""
 ANY = re.compile(r"(?s).+")
 NONE = ""
 

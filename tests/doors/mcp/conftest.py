@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
-from mcp_house import McpHouse, furnish
+from mcp_house import EVERYTHING, McpHouse, furnish
 from mcp_web import Web
 
 from doorward.app import open_house
@@ -26,7 +26,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 async def house(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[McpHouse]:
     home = Home(tmp_path_factory.mktemp("mcp") / "home")
-    async with open_house(home, families=furnish(home)) as opened:
+    async with open_house(home, families=furnish(home), changes=EVERYTHING) as opened:
         made = McpHouse(opened)
         await made.move_in()
         yield made
@@ -46,7 +46,7 @@ def own_house(
 
     @contextlib.asynccontextmanager
     async def open_one(**more: Any) -> AsyncIterator[McpHouse]:
-        async with opened(families=furnish(home), **more) as driver:
+        async with opened(families=furnish(home), **{"changes": EVERYTHING, **more}) as driver:
             made = McpHouse(driver.house, driver.clock)
             await made.move_in()
             yield made

@@ -10,9 +10,13 @@ from mcp_web import Web
 
 from doorward.app import House
 from doorward.config.home import Home
+from doorward.config.settings import McpSettings, Settings
 from doorward.core.command import Family
 from doorward.core.model import Credential, Outcome, Request
 from doorward.doors.http.applications import HttpApplications
+
+EVERYTHING = Settings(mcp=McpSettings(tools="all"))
+"""These tests call what a room offers and compare results, so their clients ask for every tool and its schemas."""
 
 RECIPE: dict[str, Any] = {
     "recipeId": "workshop",

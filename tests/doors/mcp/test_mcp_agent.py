@@ -11,7 +11,7 @@ from mcp_web import Web
 
 from doorward.app import open_house
 from doorward.config.home import Home
-from doorward.config.settings import KeeperSettings, Settings
+from doorward.config.settings import KeeperSettings, McpSettings, Settings
 from doorward.core.validation import validator
 from keeper_house import Kept, run
 
@@ -33,7 +33,8 @@ async def house(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) ->
     home = Home(tmp_path_factory.mktemp("mcp-agent") / "home")
     families = furnish(home)
     write_recipe(home, RECIPE)
-    async with open_house(home, families=families, changes=Settings(keeper=KeeperSettings(model="scripted"))) as opened:
+    settings = Settings(keeper=KeeperSettings(model="scripted"), mcp=McpSettings(tools="all"))
+    async with open_house(home, families=families, changes=settings) as opened:
         made = McpHouse(opened)
         await made.move_in()
         await made.owner("room/create", name="study", recipe="thinking")

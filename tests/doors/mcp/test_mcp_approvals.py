@@ -99,7 +99,8 @@ async def test_in_a_session_the_person_is_asked_on_the_stream_of_the_call(house:
     assert question is not None
     assert question["method"] == "elicitation/create"
     assert 'file/write {"content": "hello", "path": "asked.txt"}' in question["params"]["message"]
-    assert question["params"]["requestedSchema"] == {"type": "object", "properties": {}}
+    form = question["params"]["requestedSchema"]
+    assert (form["properties"]["scope"]["enum"], "required" in form) == (["once", "session"], False)
     assert not workspace(house, "asked.txt").exists()
     taken = await web.whole(web.answers(question["id"], {"action": "accept", "content": {}}))
     assert taken.status == 202
@@ -108,6 +109,25 @@ async def test_in_a_session_the_person_is_asked_on_the_stream_of_the_call(house:
     assert workspace(house, "asked.txt").read_text() == "hello"
     *_, approved = await house.ledger("approval/approve")
     assert (approved["caller"], approved["kind"], approved["door"]) == ("owner", "human", "mcp")
+
+
+async def test_a_yes_for_the_session_covers_that_file_until_the_session_ends(house: McpHouse):
+    web = await house.web(app=app(house), capabilities=CAN)
+    await web.initialize()
+    call = await web.begin("tools/call", write("kept.txt")).begun()
+    question = await call.event()
+    assert question is not None
+    assert 'file/write where path is "kept.txt" and content is any text' in question["params"]["message"]
+    await web.whole(web.answers(question["id"], {"action": "accept", "content": {"scope": "session"}}))
+    await call.events()
+    again = await web.ask("tools/call", write("kept.txt"))
+    assert "isError" not in again.result
+    other = await web.begin("tools/call", write("other.txt")).begun()
+    asked = await other.event()
+    assert asked is not None
+    assert asked["method"] == "elicitation/create"
+    await web.whole(web.answers(asked["id"], {"action": "decline"}))
+    await other.events()
 
 
 @pytest.mark.parametrize(
@@ -305,7 +325,7 @@ async def test_a_yes_that_comes_too_late_counts_as_no_and_a_state_is_not_good_fo
         late = await web.ask("tools/call", {**write("old.txt"), **yes})
         assert late.result["_meta"]["doorward/code"] == "not_approved"
         assert "expired without a decision" in late.said
-        house.clock.advance(300)
+        house.clock.advance(900)  # looking could have held it for 600 s, and an approval is good for 300 s more
         answer = await web.ask("tools/call", {**write("old.txt"), **yes})
         assert "expired" in answer.error["message"]
         assert not workspace(house, "old.txt").exists()

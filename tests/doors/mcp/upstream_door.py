@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from mcp_house import RECIPE, McpHouse, furnish, write_recipe
+from mcp_house import EVERYTHING, RECIPE, McpHouse, furnish, write_recipe
 
 from doorward.app import open_house
 from doorward.config.home import Home
@@ -39,7 +39,7 @@ async def open_door(folder: Path, *servers: dict[str, Any], changes: Settings | 
     write_recipe(home, recipe("annex", "mcp/*", "help/*"))
     write_recipe(home, recipe("cell", "help/*"))
     (home.path / "mcp-servers.json").write_text(json.dumps({"servers": list(servers)}))
-    async with open_house(home, families=families, changes=changes) as opened:
+    async with open_house(home, families=families, changes=changes or EVERYTHING) as opened:
         house = McpHouse(opened)
         for room in ("annex", "cell"):
             await house.owner("room/create", name=room, recipe=room)

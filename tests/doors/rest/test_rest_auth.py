@@ -324,7 +324,7 @@ async def test_a_login_that_is_none_is_refused(rest: Any, body: bytes) -> None:
 
 
 def _at_the_terminal(request: dict[str, Any]) -> Any:
-    return messages.parse_request(request).to_gate_request(None)
+    return messages.parse_request(request).to_gate_request(None, None)
 
 
 async def test_strangers_who_ask_too_often_are_told_to_wait_at_every_http_door(opened, rest_of):

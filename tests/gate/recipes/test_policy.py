@@ -155,10 +155,10 @@ def test_the_most_specific_approval_decides() -> None:
             "data/delete": {"timeoutSeconds": 60, "approvers": ["owner", "ada"], "quorum": 2},
         },
     )
-    assert asking.approval_terms(DELETE) == ApprovalTerms(60, ("owner", "ada"), 2)
+    assert asking.approval_terms(DELETE) == ApprovalTerms(60, ("owner", "ada"), 2, hold_seconds=0)
     assert asking.approval_terms(LIST) == ApprovalTerms(30, ("admin",), 1)
-    assert asking.approval_terms(command("database/list")) == ApprovalTerms(1, (), 1)
-    assert asking.approval_terms(command("bash")) == ApprovalTerms(1, (), 1)
+    assert asking.approval_terms(command("database/list")) == ApprovalTerms(1, (), 1, hold_seconds=0)
+    assert asking.approval_terms(command("bash")) == ApprovalTerms(1, (), 1, hold_seconds=0)
 
 
 def test_plain_true_asks_on_the_usual_terms_and_nothing_asks_nobody() -> None:

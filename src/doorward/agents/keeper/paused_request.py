@@ -10,7 +10,7 @@ import msgspec
 from doorward.agents.models.model import ChatTurn
 from doorward.commands.context import Context
 from doorward.core.errors import NotFound
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.store import keeper_waits
 
 

@@ -27,7 +27,7 @@ from doorward.core.command import Command
 from doorward.core.errors import BadParams
 from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.model import ApprovalTerms, Caller
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.gate.recipes.policy import Policy
 from doorward.shell.session import ShellSession
 

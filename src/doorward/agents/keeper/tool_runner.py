@@ -31,7 +31,7 @@ from doorward.core.command import Command
 from doorward.core.errors import BadParams, DoorwardError, Refused
 from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.model import Outcome, Status
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.gate.executions.notices import Notice, StepNotice
 from doorward.rooms.people import LOCAL
 from doorward.shell import interpreter

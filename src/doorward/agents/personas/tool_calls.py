@@ -18,7 +18,7 @@ from doorward.core.command import Command
 from doorward.core.errors import DoorwardError, Refused
 from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.model import Credential, Outcome, Request
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.gate.executions.notices import Notice, StartedNotice, StepNotice
 from doorward.rooms.message import MAX_SUMMARY, Card, CardState, Message
 from doorward.rooms.personas.persona import Persona

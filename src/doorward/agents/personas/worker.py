@@ -18,7 +18,7 @@ from doorward.core.escape_invisible import escape_invisible
 from doorward.core.events import ApprovalDecided
 from doorward.core.ids import new_id
 from doorward.core.names import wire_name
-from doorward.gate.approvals import Approval
+from doorward.gate.approval import Approval
 from doorward.rooms.message import Message
 from doorward.rooms.people import LOCAL
 from doorward.rooms.personas.persona import Persona
@@ -296,7 +296,7 @@ class PersonaWorker:
         if approval is not None and approval.state == "denied":
             given = await self._context.services.approvals.decisions(approval)
             who = ", ".join(one["decider"] for one in given if one["verdict"] == "deny") or "a person"
-            why = f"Denied by {escape_invisible(who)}."
+            why = f"Denied by {escape_invisible(who)}{f': {approval.reason}' if approval.reason else '.'}"
         elif approval is not None and approval.state == "used":
             why = STOPPED
         else:

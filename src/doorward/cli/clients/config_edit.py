@@ -113,8 +113,8 @@ class ConfigEdit(msgspec.Struct, frozen=True):
 
         `mode` applies to a new file. Raises if the file has changed since it was read.
         """
-        real = _resolve_links(self.file)
-        found = _read_text(real)
+        real = resolve_links(self.file)
+        found = read_text(real)
         if found != self.before:
             raise Conflict(f"{self.file} was changed by another program; nothing was written. Run this again.")
         try:
@@ -133,7 +133,7 @@ def plan_connect(
     client: McpClientConfig, file: Path, name: str, entry: Mapping[str, Any], server: str = ""
 ) -> ConfigEdit:
     """Compute the edit that adds or updates our entry. Raises if the name belongs to a foreign entry."""
-    before = _read_text(_resolve_links(file))
+    before = read_text(resolve_links(file))
     editor = _editor(client)
     try:
         there = editor.entries(before or "", client.container).get(name)
@@ -142,17 +142,17 @@ def plan_connect(
             entry = merge_entry(there, entry)
         return ConfigEdit(file, before, editor.set_entry(before or "", client.container, name, entry))
     except UnreadableText as error:
-        raise _unchanged_error(file, error) from error
+        raise unchanged_error(file, error) from error
 
 
 def plan_removal(client: McpClientConfig, file: Path, name: str, server: str = "") -> ConfigEdit:
     """Compute the edit that removes our entry. Restores the exact original bytes if nothing else has changed."""
-    before = _read_text(_resolve_links(file))
+    before = read_text(resolve_links(file))
     editor = _editor(client)
     try:
         there = editor.entry(before or "", client.container, name)
     except UnreadableText as error:
-        raise _unchanged_error(file, error) from error
+        raise unchanged_error(file, error) from error
     if before is None or there is None:
         return ConfigEdit(file, before, before)
     _check_ours(file, name, there, server, "name Doorward's entry with --name NAME")
@@ -164,22 +164,22 @@ def plan_removal(client: McpClientConfig, file: Path, name: str, server: str = "
         return False
 
     try:
-        for copy in _list_backups(_resolve_links(file)):
-            earlier = _read_text(copy)
+        for copy in list_backups(resolve_links(file)):
+            earlier = read_text(copy)
             if earlier is not None and leads_here(earlier):
                 return ConfigEdit(file, before, earlier)
         rest = None if leads_here("") else editor.remove_entry(before, client.container, name)
         return ConfigEdit(file, before, rest)
     except UnreadableText as error:
-        raise _unchanged_error(file, error) from error
+        raise unchanged_error(file, error) from error
 
 
 def find_our_entries(client: McpClientConfig, file: Path, server: str = "") -> list[str]:
     """Return the names of Doorward's entries in the file."""
     try:
-        held = _editor(client).entries(_read_text(_resolve_links(file)) or "", client.container)
+        held = _editor(client).entries(read_text(resolve_links(file)) or "", client.container)
     except UnreadableText as error:
-        raise _unchanged_error(file, error) from error
+        raise unchanged_error(file, error) from error
     return [name for name, entry in held.items() if is_doorward_entry(entry, server)]
 
 
@@ -192,7 +192,7 @@ def _editor(client: McpClientConfig) -> ModuleType:
     return toml_config if client.toml else json_config
 
 
-def _unchanged_error(file: Path, error: UnreadableText) -> Unusable:
+def unchanged_error(file: Path, error: UnreadableText) -> Unusable:
     if isinstance(error, UneditableText):
         return Unusable(f"{file} was not changed: {error}.")
     return Unusable(
@@ -200,7 +200,7 @@ def _unchanged_error(file: Path, error: UnreadableText) -> Unusable:
     )
 
 
-def _resolve_links(file: Path) -> Path:
+def resolve_links(file: Path) -> Path:
     """Resolve symlinks, so that an edit replaces the file and keeps the link."""
     try:
         real = Path(os.path.realpath(file, strict=False))
@@ -212,7 +212,7 @@ def _resolve_links(file: Path) -> Path:
     return real
 
 
-def _read_text(real: Path) -> str | None:
+def read_text(real: Path) -> str | None:
     try:
         descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -232,7 +232,7 @@ def _read_text(real: Path) -> str | None:
         raise Unusable(f"{real} was not changed: it is not UTF-8 text, byte {error.start} is invalid.") from error
 
 
-def _list_backups(real: Path) -> list[Path]:
+def list_backups(real: Path) -> list[Path]:
     """Return the backups of a file, newest first."""
     with contextlib.suppress(OSError):
         return sorted(

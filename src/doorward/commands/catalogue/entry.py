@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from doorward.core.classification import Effects, Safety, Tier
+from doorward.sandbox.program import ProfileName
 
 ParameterType = Literal["path", "text", "integer", "number", "choice", "flag"]
 OptionSpelling = Literal["equals", "separate", "attached"]
@@ -58,6 +59,9 @@ class CatalogueExample(msgspec.Struct, frozen=True):
 class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     program: str
+    """Its name, looked up on PATH."""
+    workspace_path: str
+    """Where it is looked for first: a path in the folder of the call or a folder above it; empty for PATH alone."""
     prefix: tuple[str, ...]
     """Words that always come first, such as a subcommand."""
     summary: str
@@ -75,6 +79,7 @@ class CatalogueEntry(msgspec.Struct, frozen=True, kw_only=True):
     safety: Safety
     cost: float
     network: bool
+    profile: ProfileName
     memory_bytes: int | None
     timeout_seconds: float | None
     examples: tuple[CatalogueExample, ...]

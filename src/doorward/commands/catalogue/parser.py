@@ -129,9 +129,11 @@ def _parse_entry(raw: Mapping[str, Any]) -> CatalogueEntry:
     said = raw.get("description", "").strip()
     options = tuple(_parse_option(one) for one in raw.get("options", ()) if one.get("short") or one.get("long"))
     samples = raw.get("examples") or [{"says": summary, "params": _sample_params((*options, *arguments))}]
+    program = raw.get("program", raw["name"])
     return CatalogueEntry(
         name=raw["name"],
-        program=raw.get("program", raw["name"]),
+        program=program.rpartition("/")[2],
+        workspace_path=program if "/" in program else "",
         prefix=tuple(raw.get("prefix", ())),
         summary=summary,
         description=f"{summary}\n\n{said}" if said and said != summary else summary,
@@ -146,6 +148,7 @@ def _parse_entry(raw: Mapping[str, Any]) -> CatalogueEntry:
         safety=Safety(raw["safety"]) if "safety" in raw else _infer_safety(effects),
         cost=float(raw.get("cost", 1 if effects is Effects.READ else 2)),
         network=raw.get("network", False),
+        profile=raw.get("profile", "tool"),
         memory_bytes=int(raw["memoryBytes"]) if "memoryBytes" in raw else None,
         timeout_seconds=float(raw["timeoutSeconds"]) if "timeoutSeconds" in raw else None,
         examples=tuple(CatalogueExample(one["says"], one["params"]) for one in samples),

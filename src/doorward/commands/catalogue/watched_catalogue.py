@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import os
 import shlex
@@ -20,18 +21,27 @@ from doorward.config import files
 from doorward.config.watched_file import WatchedFile
 from doorward.core.clock import Clock
 from doorward.core.events import Bus, CatalogueLoaded, CatalogueRejected
+from doorward.sandbox.toolchains import find_toolchains
 from doorward.sandbox.view import PATH
 from doorward.store.last_good import LastGoodText
 from doorward.store.sqlite import Store
 
 
-def find_missing_programs(entries: Iterable[CatalogueEntry]) -> list[CatalogueEntry]:
-    """The entries whose program is not installed; they are not offered, because they could only fail."""
-    known: dict[str, bool] = {}
+def find_missing_programs(entries: Iterable[CatalogueEntry], home: Path) -> list[CatalogueEntry]:
+    """The entries whose program is not installed; they are not offered, because they could only fail.
+
+    A program that a workspace may have is never among them.
+    """
+    paths = {"tool": PATH, "build": find_toolchains(home, network=False).path}
+    known: dict[tuple[str, str], bool] = {}
+    missing = []
     for entry in entries:
-        if entry.program not in known:
-            known[entry.program] = shutil.which(entry.program, path=PATH) is not None
-    return [entry for entry in entries if not known[entry.program]]
+        key = entry.program, entry.profile
+        if key not in known:
+            known[key] = shutil.which(entry.program, path=paths[entry.profile]) is not None
+        if not known[key] and not entry.workspace_path:
+            missing.append(entry)
+    return missing
 
 
 PRINTED_NAME = "printed by USHELL_CATALOG_CMD"
@@ -111,9 +121,9 @@ class _Programs(NamedTuple):
     missing: list[CatalogueEntry]
 
 
-def _parse_programs(text: bytes, name: str) -> _Programs:
+def _parse_programs(home: Path, text: bytes, name: str) -> _Programs:
     entries = parse_catalogue(text, name)
-    missing = find_missing_programs(entries)
+    missing = find_missing_programs(entries, home)
     return _Programs([entry for entry in entries if entry not in missing], missing)
 
 
@@ -130,7 +140,7 @@ class WatchedCatalogue(WatchedFile[_Programs]):
         file = find_catalogue_file(home, configured)
         self._command = os.environ.get(PRINT_COMMAND_VARIABLE, "").strip()
         origin = f"{PRINT_COMMAND_VARIABLE}={' '.join(self._command.split())}" if self._command else str(file)
-        super().__init__(file, home, LastGoodText(store, self.kind, origin), _parse_programs)
+        super().__init__(file, home, LastGoodText(store, self.kind, origin), functools.partial(_parse_programs, home))
         if self._command:
             self.name = PRINTED_NAME
         self._is_own_file = file == home / CATALOGUE_FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,11 +13,12 @@ import msgspec
 
 from doorward.commands.context import Context
 from doorward.commands.file.family import FileChangeFacts
-from doorward.commands.file.text import digest, unified_diff
+from doorward.commands.file.text import Diff, digest, unified_diff
 from doorward.core.command import Command
 from doorward.core.effect_preview import EffectPreview
-from doorward.core.errors import BadParams, Conflict, DoorwardError, Unrecorded
-from doorward.sandbox.safefs import SafeRoot
+from doorward.core.errors import BadParams, CommandFailed, Conflict, DoorwardError, Unrecorded
+from doorward.sandbox.safefs import SafeRoot, StagedChange
+from doorward.sandbox.safefs.guarded_paths import find_later_execution
 from doorward.store import before_images
 from doorward.store.sqlite import Statement
 
@@ -43,8 +44,8 @@ KIND = "file"
 ContentFunction = Callable[[bytes | None], bytes | None]
 """Maps the present content of a file to its new content, or raises an error. None means that there is no file."""
 
-PlanFunction = Callable[..., Awaitable["FileChange"]]
-"""Computes the change of a file command from its context and parameters."""
+PlanFunction = Callable[..., Awaitable["FileChange | list[FileChange]"]]
+"""Computes the changes of a file command from its context and parameters: one, or a list of them."""
 
 _locks: weakref.WeakValueDictionary[tuple[str, str], asyncio.Lock] = weakref.WeakValueDictionary()
 
@@ -86,8 +87,7 @@ async def change_files(
             kept = [_before_image(ctx, n, one) for n, one in enumerate(one for one in changes if one.has_effect)]
             if kept:
                 store(*kept)
-            for ready in staged:
-                ready.commit()
+            _commit_all(root, staged, [one for one in changes if one.has_effect])
         if kept and then is not None:
             try:
                 store(then)
@@ -99,18 +99,61 @@ async def change_files(
         return await run_uninterrupted(work)
 
 
+def _commit_all(root: SafeRoot, staged: Sequence[StagedChange], changes: Sequence[FileChange]) -> None:
+    """Put all the files in place. If one fails, put the earlier ones back."""
+    for number, ready in enumerate(staged):
+        try:
+            ready.commit()
+        except DoorwardError as error:
+            left = [one.path for one in reversed(changes[:number]) if not _put_back(root, one)]
+            if left:
+                rest = f"These files could not be restored: {', '.join(map(repr, left[:10]))}. Try `undo`."
+                raise CommandFailed(f"Only some files were changed: {error.message} {rest}") from error
+            raise
+
+
+def _put_back(root: SafeRoot, one: FileChange) -> bool:
+    try:
+        present = root.read_existing(one.path, len(one.after or b""))
+        if (present.data if present else None) != one.after:
+            return False
+        with root.stage(one.path, one.before, present=present.mark if present else None, parents=True) as ready:
+            ready.commit()
+    except DoorwardError:
+        return False
+    return True
+
+
 async def plan_change(ctx: Context, path: str, make: ContentFunction, *, parents: bool) -> FileChange:
     """Compute what `change_files` would do to one file."""
+    (planned,) = await plan_changes(ctx, {path: make}, parents=parents)
+    return planned
 
-    def work() -> FileChange:
+
+async def plan_changes(ctx: Context, makes: Mapping[str, ContentFunction], *, parents: bool) -> list[FileChange]:
+    """Compute what `change_files` would do."""
+
+    def work() -> list[FileChange]:
+        planned = []
         with SafeRoot(ctx.workspace) as root:
-            present = root.read_existing(path, ctx.services.settings.files.largest_file)
-            folder = path.rpartition("/")[0]
-            if not parents and folder:
-                root.stat(folder, follow=True)
-        return _plan_change(ctx, path, make, present.data if present else None)
+            for path, make in makes.items():
+                present = root.read_existing(path, ctx.services.settings.files.largest_file)
+                folder = path.rpartition("/")[0]
+                if not parents and folder:
+                    root.stat(folder, follow=True)
+                planned.append(_plan_change(ctx, path, make, present.data if present else None))
+        return planned
 
     return await asyncio.to_thread(work)
+
+
+def render_diffs(changes: Iterable[FileChange]) -> Diff:
+    """Render the changes of several files as one diff."""
+    diffs = [unified_diff(one.path, one.before, one.after) for one in changes]
+    if len(diffs) == 1:
+        return diffs[0]
+    text = "".join(diff.text if diff.text.endswith("\n") else f"{diff.text}\n" for diff in diffs)
+    return Diff(text, sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs))
 
 
 def register_diff_preview(command: Command) -> Callable[[PlanFunction], PlanFunction]:
@@ -122,11 +165,12 @@ def register_diff_preview(command: Command) -> Callable[[PlanFunction], PlanFunc
     def register(plan: PlanFunction) -> PlanFunction:
         @command.describes_effect
         async def describe(ctx: Context, **params: Any) -> dict[str, Any]:
-            one = await plan(ctx, **params)
-            diff = await asyncio.to_thread(unified_diff, one.path, one.before, one.after)
+            planned = await plan(ctx, **params)
+            changes = planned if isinstance(planned, list) else [planned]
+            diff = await asyncio.to_thread(render_diffs, changes)
+            facts = [{**describe_sizes(one), "digestBefore": digest(one.before)} for one in changes]
             return {
-                **describe_sizes(one),
-                "digestBefore": digest(one.before),
+                **({"files": facts} if isinstance(planned, list) else facts[0]),
                 "diff": diff.shorten(),
                 "linesAdded": diff.added,
                 "linesRemoved": diff.removed,
@@ -134,9 +178,13 @@ def register_diff_preview(command: Command) -> Callable[[PlanFunction], PlanFunc
 
         @command.previews_effect
         async def preview(ctx: Context, **params: Any) -> EffectPreview:
-            one = await plan(ctx, **params)
-            diff = await asyncio.to_thread(unified_diff, one.path, one.before, one.after)
-            return EffectPreview(msgspec.json.encode({one.path: digest(one.before)}), *diff)
+            planned = await plan(ctx, **params)
+            changes = planned if isinstance(planned, list) else [planned]
+            diff = await asyncio.to_thread(render_diffs, changes)
+            found = ((one.path, find_later_execution(one.path, one.before, one.after)) for one in changes)
+            shown = "".join(f"{path}: {later}\n" for path, later in found if later) + diff.text
+            digests = msgspec.json.encode({one.path: digest(one.before) for one in changes})
+            return EffectPreview(digests, shown, diff.added, diff.removed)
 
         return plan
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -19,10 +20,11 @@ from doorward.commands.file.changes import (
     require_digest,
 )
 from doorward.commands.file.family import ExpectedDigest, FileDeleted, FileEdited, FilePath, FileWritten, family
-from doorward.commands.file.text import decode_content, decode_text, unified_diff
+from doorward.commands.file.replacements import Replacer, read_replacements
+from doorward.commands.file.text import decode_content, unified_diff
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import Example, Undo
-from doorward.core.errors import BadParams, Conflict, NotFound
+from doorward.core.errors import NotFound
 from doorward.sandbox.safefs import normalize_path
 
 NewContent = Annotated[str, Meta(description="The complete new content of the file")]
@@ -84,11 +86,32 @@ def _new_content(content: str, encoding: str) -> ContentFunction:
     return lambda _: decode_content(content, encoding)
 
 
-_PLACES_SHOWN = 10
-
-OldString = Annotated[str, Meta(description="The text to replace, exactly as in the file", min_length=1)]
-NewString = Annotated[str, Meta(description="The replacement text")]
+OldString = Annotated[
+    Annotated[str, Meta(min_length=1)] | None, Meta(description="The text to replace, exactly as in the file")
+]
+NewString = Annotated[str | None, Meta(description="The replacement text")]
 ReplaceAll = Annotated[bool, Meta(description="Replace all occurrences; otherwise there must be exactly one")]
+_OneEdit = Annotated[
+    dict[str, Any],
+    Meta(
+        extra_json_schema={
+            "properties": {
+                "oldString": {"type": "string", "minLength": 1},
+                "newString": {"type": "string"},
+                "replaceAll": {"type": "boolean"},
+            },
+            "required": ["oldString", "newString"],
+            "additionalProperties": False,
+        }
+    ),
+]
+Edits = Annotated[
+    Sequence[_OneEdit],
+    Meta(
+        description="Several replacements instead of oldString and newString, in order; all are made, or none",
+        max_length=200,
+    ),
+]
 
 
 @family.command(
@@ -104,24 +127,40 @@ ReplaceAll = Annotated[bool, Meta(description="Replace all occurrences; otherwis
         Example(
             "change the port in server.conf",
             {"path": "server.conf", "oldString": "port = 80", "newString": "port = 8080"},
-        )
+        ),
+        Example(
+            "change the port in server.conf and add the host",
+            {
+                "path": "server.conf",
+                "edits": [
+                    {"oldString": "port = 80", "newString": "port = 8080"},
+                    {"oldString": "port = 8080", "newString": "port = 8080\nhost = localhost"},
+                ],
+            },
+        ),
     ],
-    related=["file/read", "file/write", "file/undo"],
+    related=["file/read", "file/write", "file/patch", "file/undo"],
     reveals="file/read",
 )
 async def edit(
-    ctx: Context, path: FilePath, old_string: OldString, new_string: NewString, replace_all: ReplaceAll = False
+    ctx: Context,
+    path: FilePath,
+    old_string: OldString = None,
+    new_string: NewString = None,
+    replace_all: ReplaceAll = False,
+    edits: Edits = (),
 ) -> FileEdited:
-    """Replace a text in a file, and show the diff.
+    """Replace a text in a file, or several texts at once, and show the diff.
 
-    The old text must occur exactly once, unless replaceAll is set.
+    An old text must occur exactly once, unless replaceAll is set. If one of several is not found, nothing is changed.
     """
     name = normalize_path(path, file=True)
-    (done,) = await change_files(ctx, {name: _replace_text(name, old_string, new_string, replace_all)}, parents=False)
+    replacer = Replacer(name, read_replacements(old_string, new_string, replace_all, edits))
+    (done,) = await change_files(ctx, {name: replacer.make}, parents=False)
     diff = await asyncio.to_thread(unified_diff, name, done.before, done.after)
     return {
         **describe_sizes(done),
-        "replaced": (done.before or b"").count(old_string.encode()),
+        "replaced": replacer.replaced,
         "digest": done.digest,
         "diff": diff.shorten(),
         "execution": ctx.call.id,
@@ -130,56 +169,16 @@ async def edit(
 
 @register_diff_preview(edit)
 async def plan_edit(
-    ctx: Context, path: FilePath, old_string: OldString, new_string: NewString, replace_all: ReplaceAll = False
+    ctx: Context,
+    path: FilePath,
+    old_string: OldString = None,
+    new_string: NewString = None,
+    replace_all: ReplaceAll = False,
+    edits: Edits = (),
 ) -> FileChange:
     name = normalize_path(path, file=True)
-    return await plan_change(ctx, name, _replace_text(name, old_string, new_string, replace_all), parents=False)
-
-
-def _replace_text(path: str, old: str, new: str, everywhere: bool) -> ContentFunction:
-    if old == new:
-        raise BadParams("oldString and newString are the same. Give a different newString.")
-
-    def make(present: bytes | None) -> bytes:
-        if present is None:
-            raise NotFound(f"There is no file {path!r} in the workspace. file/list shows the files.")
-        text = decode_text(present, path)
-        count = text.count(old)
-        if count == 0:
-            raise Conflict(
-                f"oldString does not occur in {path!r}. Give it exactly as file/read shows it.",
-                hint=_line_end_hint(text, old),
-            )
-        if count > 1 and not everywhere:
-            raise Conflict(
-                f"oldString occurs {count} times in {path!r}, in lines {_list_lines(text, old, count)}. "
-                "Include more of the surrounding text, or set replaceAll."
-            )
-        return _encode(text.replace(old, new))
-
-    return make
-
-
-def _encode(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise BadParams("newString contains half a character (a lone surrogate). Give valid text.") from error
-
-
-def _line_end_hint(text: str, old: str) -> str:
-    if "\r\n" in text and "\n" in old and old.replace("\r\n", "\n").replace("\n", "\r\n") in text:
-        return "The file has \\r\\n line ends; with those, oldString does occur."
-    return ""
-
-
-def _list_lines(text: str, old: str, count: int) -> str:
-    lines: list[str] = []
-    at = -len(old)
-    for _ in range(min(count, _PLACES_SHOWN)):
-        at = text.index(old, at + len(old))
-        lines.append(str(text.count("\n", 0, at) + 1))
-    return ", ".join(lines) + (" and more" if count > _PLACES_SHOWN else "")
+    replacer = Replacer(name, read_replacements(old_string, new_string, replace_all, edits))
+    return await plan_change(ctx, name, replacer.make, parents=False)
 
 
 @family.command(

@@ -62,6 +62,7 @@ class FileContent(TypedDict):
     size: Annotated[int, Meta(description="Size of the whole file in bytes")]
     digest: FileDigest
     content: str
+    mimeType: NotRequired[Annotated[str, Meta(description="The type of a picture, whose content is base64")]]
     lines: NotRequired[Annotated[int, Meta(description="The number of lines in the file")]]
     firstLine: NotRequired[int]
     lastLine: NotRequired[int]
@@ -107,6 +108,17 @@ class FileEdited(FileWritten):
     diff: Annotated[str, Meta(description="The change as a unified diff")]
 
 
+class FilePatched(FileChangeFacts):
+    digest: FileDigest
+    deleted: bool
+
+
+class FilesPatched(TypedDict):
+    files: list[FilePatched]
+    diff: Annotated[str, Meta(description="The changes as a unified diff")]
+    execution: UndoExecution
+
+
 class FileDeleted(TypedDict):
     path: str
     deleted: bool
@@ -128,6 +140,7 @@ class PastChange(TypedDict):
     undone: bool
     onBehalfOf: NotRequired[str]
     undoneBy: NotRequired[Annotated[str, Meta(description="The execution that undid it")]]
+    note: NotRequired[str]
 
 
 class FileHistory(TypedDict):

@@ -98,11 +98,18 @@ async def history(
 ) -> FileHistory:
     """List the recorded changes of a file, newest first: execution, caller, time, and whether it was undone."""
     name = normalize_path(path, file=True)
-    traces = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, limit)
+    traces = await before_images.of_target(ctx.store, ctx.caller.tenant, KIND, name, _workspaces_of(ctx), limit)
     present = await asyncio.to_thread(_read_present, ctx, name)
     sizes_after = [_size_now(present, traces[0].after) if traces else None, *(trace.size for trace in traces)]
     changes = [_describe_trace(trace, after) for trace, after in zip(traces, sizes_after, strict=False)]
     return {"items": changes, "path": name}
+
+
+def _workspaces_of(ctx: Context) -> list[str]:
+    """The folders whose changes belong to the files of this call: its own and, in a draft, the workspace below it."""
+    below = ctx.services.drafts.get(ctx.call.draft).workspace if ctx.call.draft else ctx.call.workspace
+    shared = ctx.services.workspaces.find(ctx.caller.tenant)
+    return [ctx.call.workspace, below, *([""] if below == shared else [])]
 
 
 def _describe_trace(trace: ChangeTrace, size_after: int | None) -> PastChange:
@@ -111,15 +118,17 @@ def _describe_trace(trace: ChangeTrace, size_after: int | None) -> PastChange:
         "command": trace.command,
         "caller": trace.caller,
         "at": to_iso(trace.at),
-        "created": trace.size is None,
+        "created": trace.size is None and trace.undone_by != before_images.DROPPED,
         "deleted": not trace.after,
         "bytesBefore": trace.size,
         "bytesAfter": size_after if trace.after else None,
-        "undone": bool(trace.undone_by),
+        "undone": bool(trace.undone_by) and trace.undone_by != before_images.DROPPED,
     }
     if trace.behalf:
         item["onBehalfOf"] = trace.behalf
-    if trace.undone_by:
+    if trace.undone_by == before_images.DROPPED:
+        item["note"] = "Its old content was dropped (setting limits.undo_bytes), so it cannot be undone."
+    elif trace.undone_by:
         item["undoneBy"] = trace.undone_by
     return item
 

@@ -85,6 +85,12 @@ def _walk_folder(
 
 
 LINES = 2_000
+_PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
 
 EncodingName = Literal["utf-8", "base64"]
 Encoding = Annotated[EncodingName, Meta(description="utf-8 for text; base64 for any whole file")]
@@ -115,20 +121,23 @@ async def read(
         Meta(description=f"Maximum number of lines; {LINES} by default"),
     ] = None,
     encoding: Encoding = "utf-8",
+    numbered: Annotated[bool, Meta(description="Put the line number and a tab before each line")] = False,
 ) -> FileContent:
-    """Read a file of the workspace, whole or by lines.
+    """Read a file of the workspace, whole or by lines. Pictures (PNG, JPEG, GIF, WebP) are shown as such.
 
     Pass the digest of the result to file/write as expectedDigest, so that you do not overwrite a change by others.
     """
-    if encoding == "base64" and (offset != 1 or limit is not None):
-        raise BadParams("offset and limit count lines of text. Omit them with encoding base64.")
+    if encoding == "base64" and (offset != 1 or limit is not None or numbered):
+        raise BadParams("offset, limit and numbered are about lines of text. Omit them with encoding base64.")
     name = normalize_path(path, file=True)
-    return await asyncio.to_thread(_read, ctx, name, offset, LINES if limit is None else limit, encoding)
+    return await asyncio.to_thread(_read, ctx, name, offset, LINES if limit is None else limit, encoding, numbered)
 
 
-def _read(ctx: Context, path: str, offset: int, limit: int, encoding: EncodingName) -> FileContent:
+def _read(ctx: Context, path: str, offset: int, limit: int, encoding: EncodingName, numbered: bool) -> FileContent:
     with SafeRoot(ctx.workspace) as root:
         content = root.read(path, ctx.services.settings.files.largest_file).data
+    picture = _picture_type(content) if encoding == "utf-8" else ""
+    encoding = "base64" if picture else encoding
     facts: FileContent = {
         "path": path,
         "encoding": encoding,
@@ -136,6 +145,8 @@ def _read(ctx: Context, path: str, offset: int, limit: int, encoding: EncodingNa
         "digest": digest(content),
         "content": base64.b64encode(content).decode() if encoding == "base64" else "",
     }
+    if picture:
+        facts["mimeType"] = picture
     if encoding == "base64":
         return facts
     lines = split_lines(decode_text(content, path))
@@ -143,10 +154,19 @@ def _read(ctx: Context, path: str, offset: int, limit: int, encoding: EncodingNa
         raise BadParams(f"offset is {offset}, but {path!r} has only {len(lines)} lines.")
     shown = lines[offset - 1 : offset - 1 + limit]
     last = offset - 1 + len(shown)
+    if numbered:
+        shown = [f"{number:6}\t{line}" for number, line in enumerate(shown, offset)]
     facts |= {"content": "".join(shown), "lines": len(lines), "firstLine": offset, "lastLine": last}
     if last < len(lines):
         facts |= {"cut": True, "nextOffset": last + 1}
     return facts
+
+
+def _picture_type(content: bytes) -> str:
+    """The media type of a picture that models can see, by its first bytes; empty for any other file."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _PICTURES.items() if content.startswith(start)), "")
 
 
 @family.command(

@@ -18,6 +18,7 @@ from doorward.core.command import READS_ONLY, Example, shorten
 from doorward.core.errors import BadParams, CommandFailed, NotFound
 from doorward.gate.recipes.globs import compile_glob
 from doorward.sandbox.safefs import FileEntry, SafeRoot, normalize_path
+from doorward.sandbox.view import strip_workspace
 
 MOST_FILES = 20_000
 MOST_ENTRIES = 200_000
@@ -71,7 +72,7 @@ async def search(
     """
     if "\n" in pattern:
         raise BadParams("The pattern contains a line break, but each line is searched alone. Give a part of one line.")
-    hunt = _FileSearch(ctx, pattern, glob, regex, ignore_case, limit, context)
+    hunt = _FileSearch(ctx, pattern, strip_workspace(glob), regex, ignore_case, limit, context)
     return await asyncio.to_thread(hunt.run, normalize_path(path), hidden)
 
 

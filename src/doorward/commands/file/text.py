@@ -6,7 +6,7 @@ import base64
 import binascii
 import difflib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Literal, NamedTuple
 
 from doorward.core.errors import BadParams
@@ -92,6 +92,23 @@ def unified_diff(path: str, before: bytes | None, after: bytes | None) -> Diff:
         removed += sum(b - a for tag, a, b, _, _ in group if tag != "equal")
         added += sum(d - c for tag, _, _, c, d in group if tag != "equal")
     return Diff("".join(pieces), added, removed)
+
+
+def select_hunks(before: bytes, after: bytes, chosen: Container[int]) -> bytes:
+    """The text with only some of the hunks of its diff applied. Hunks are numbered from 1."""
+    old, new = split_lines(before.decode()), split_lines(after.decode())
+    pieces: list[str] = []
+    at = 0
+    for number, group in enumerate(_groups(old, new), 1):
+        start, end = group[0][1], group[-1][2]
+        pieces += old[at:start]
+        pieces += new[group[0][3] : group[-1][4]] if number in chosen else old[start:end]
+        at = end
+    return "".join([*pieces, *old[at:]]).encode()
+
+
+def count_hunks(before: bytes, after: bytes) -> int:
+    return len(_groups(split_lines(before.decode()), split_lines(after.decode())))
 
 
 def _groups(old: list[str], new: list[str]) -> list[Group]:

@@ -21,8 +21,8 @@ from doorward.core.errors import BadParams
 from doorward.core.signatures import result_schema, signature_schema
 
 LARGEST_SCRIPT = 100_000
-_SECONDS = 3_600.0
-"""A last resort. The setting sandbox.wall_seconds stops the script earlier."""
+_SECONDS = 86_400.0
+"""A last resort. The setting wall_seconds of the room's sandbox profile stops the script earlier."""
 
 bash_family = Family("", category="shell")
 
@@ -43,23 +43,24 @@ async def bash(ctx: Context, command: Script, folder: StartFolder = ".", live: L
     would obviously destroy something are refused before they start. That check catches mistakes; the sandbox is the
     protection.
     """
-    return await runner.run(ctx, make_task(command, folder, live))
+    return await runner.run(ctx, make_task(ctx, command, folder, live))
 
 
 async def show_effect(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> dict[str, Any]:
-    return await runner.describe_task(ctx, make_task(command, folder, live))
+    return await runner.describe_task(ctx, make_task(ctx, command, folder, live))
 
 
 async def foresee(ctx: Context, command: Script, folder: StartFolder = ".", live: Live = False) -> EffectPreview | None:
-    return await runner.foresee(ctx, make_task(command, folder, live))
+    return await runner.foresee(ctx, make_task(ctx, command, folder, live))
 
 
-def make_task(command: str, folder: str, live: bool) -> runner.ProgramTask:
+def make_task(ctx: Context, command: str, folder: str, live: bool) -> runner.ProgramTask:
     return runner.ProgramTask(
         argv=("bash", "--noprofile", "--norc", "-c", command),
         folder=normalize_folder(folder),
         writes=True,
         live=live,
+        profile=ctx.sandbox_terms.profile,
         shares_loopback=True,
     )
 

@@ -95,6 +95,8 @@ class CatalogueCommand(Command):
             writes=entry.writes,
             stdin=params.get(INPUT_PARAMETER, "").encode(),
             network=entry.network,
+            profile=entry.profile,
+            workspace_path=entry.workspace_path,
             memory_bytes=entry.memory_bytes,
             seconds=entry.timeout_seconds,
             exit_codes=entry.exit_codes,
@@ -163,7 +165,7 @@ def build_commands(entries: Iterable[CatalogueEntry], settings: Settings) -> tup
 
 def _get_command(entry: CatalogueEntry, settings: Settings) -> CatalogueCommand:
     """The command of an entry. An unchanged entry keeps its command object, so that references to it stay valid."""
-    key = (entry.version, settings.sandbox.wall_seconds)
+    key = (entry.version, runner.find_limits(settings.sandbox, entry.profile).wall_seconds)
     found = _cache.get(key)
     if found is None:
         if len(_cache) >= _MOST_KNOWN:
@@ -184,13 +186,14 @@ def _facts(entry: CatalogueEntry, settings: Settings) -> Facts:
         access = Access.FULL
     elif entry.effects & Effects.WRITE:
         access = Access.EDIT
+    limits = runner.find_limits(settings.sandbox, entry.profile)
     return Facts(
         tier=entry.tier,
         effects=entry.effects | (Effects.OPEN_WORLD if entry.network else Effects.READ),
         access=access,
         safety=entry.safety,
         cost=entry.cost,
-        timeout=min(_LONGEST, (entry.timeout_seconds or settings.sandbox.wall_seconds) + runner.GRACE),
+        timeout=min(_LONGEST, (entry.timeout_seconds or limits.wall_seconds) + runner.GRACE),
         undo=_undo(entry),
         examples=tuple(Example(one.says, one.params) for one in entry.examples),
         related=entry.related,

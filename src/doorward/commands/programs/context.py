@@ -20,9 +20,11 @@ from doorward.commands.programs.family import (
     StartFolder,
     family,
 )
+from doorward.commands.programs.runner import find_limits
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Example
+from doorward.sandbox.program import SandboxProfile
 from doorward.sandbox.view import WORKSPACE, make_environment
 from doorward.store import shell_history
 
@@ -93,12 +95,14 @@ _RECENT = 10
 async def info(ctx: Context, session: SessionId = "") -> ShellInfo:
     """Show how programs run here: workspace, environment, limits, sandbox and number of commands."""
     house = ctx.services
-    level, limits, book = await house.sandbox.level(), house.settings.sandbox, house.catalogue
+    profile = ctx.sandbox_terms.profile
+    level, limits, book = await house.sandbox.level(), find_limits(house.settings.sandbox, profile), house.catalogue
     shown: ShellInfo = {
         "workspace": WORKSPACE,
         "folder": ".",
         "user": "a separate user of the sandbox, without rights outside it",
-        "environment": make_environment(_TEMPORARY),
+        "environment": _describe_environment(ctx),
+        "profile": profile,
         "sandbox": level.word,
         "missing": list(level.missing),
         "limits": {
@@ -109,7 +113,7 @@ async def info(ctx: Context, session: SessionId = "") -> ShellInfo:
             "fileBytes": limits.file_bytes,
             "descriptors": limits.descriptors,
             "outputBytes": limits.output_bytes,
-            "network": limits.network,
+            "network": house.settings.sandbox.network,
         },
         "commands": len(book.entries),
         "notInstalled": [entry.name for entry in book.missing],
@@ -151,9 +155,18 @@ async def context(
     if include_history:
         shown["history"] = await list_recent(ctx, _RECENT)
     if include_env:
-        shown["environment"] = make_environment(_TEMPORARY)
+        shown["environment"] = _describe_environment(ctx)
     if session:
         shown["session"] = await _describe_session(ctx, session, _RECENT if include_history else 0)
+    return shown
+
+
+def _describe_environment(ctx: Context) -> dict[str, str]:
+    """The environment of bash in this room."""
+    shown = make_environment(_TEMPORARY)
+    if ctx.sandbox_terms.profile == "build":
+        found = ctx.services.sandbox.find_toolchains(SandboxProfile(ctx.call.workspace, name="build"))
+        shown |= {"PATH": found.path, **found.environment}
     return shown
 
 

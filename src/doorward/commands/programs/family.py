@@ -90,6 +90,7 @@ class ShellInfo(TypedDict):
     folder: str
     user: str
     environment: dict[str, str]
+    profile: Annotated[str, Meta(description="The sandbox profile of bash in this room: tool or build")]
     sandbox: Annotated[str, Meta(description="The confinement of programs: full, degraded or off")]
     missing: Annotated[list[str], Meta(description="Parts of the sandbox that are missing on this machine")]
     limits: LimitFacts

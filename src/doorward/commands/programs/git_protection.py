@@ -1,6 +1,7 @@
-"""Keeps git's configuration and hooks out of the reach of programs.
+"""Keeps guarded paths out of the reach of programs: a person's own tools would run what a program wrote there.
 
-The next git that a person runs outside the sandbox would start whatever a program wrote there.
+Nobody's programs change git's configuration and hooks. What agents' programs change in the other guarded paths needs
+a person who approved exactly that.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ import msgspec
 
 from doorward.commands.programs.git import parse_keys
 from doorward.core.errors import CommandFailed, DoorwardError
-from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges
-from doorward.sandbox.safefs.guarded_paths import find_repository, holds_data_only, is_guarded
+from doorward.sandbox.overlay_changes import OverlayChange, OverlayChanges, explain_execution
+from doorward.sandbox.safefs.guarded_paths import (
+    find_guarded_path,
+    find_repository,
+    holds_data_only,
+    is_guarded,
+)
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, NO_SYMLINKS, open_beneath
 from doorward.sandbox.safefs.snapshot import Snapshot, digest_or_empty, restore, take_snapshot
 
 GuardedPaths = dict[str, Snapshot]
-"""The guarded paths of a workspace: files, symlinks and the folders of hooks."""
+"""The guarded paths of a workspace: files, symlinks and the folders of git's hooks."""
 
 _LARGEST = 1_000_000
 _NEW_KEYS = {
@@ -32,39 +38,58 @@ _NEW_KEYS = {
 """Keys that git writes into the configuration of a new repository or clone. None of them starts a program."""
 
 
-def withhold_guarded(changes: OverlayChanges) -> OverlayChanges:
-    """The changes without those to guarded paths, which are listed in `withheld`."""
+def withhold_guarded(changes: OverlayChanges, *, asks: bool = False) -> OverlayChanges:
+    """The changes without those that programs may not make, which are listed in `withheld`.
+
+    With `asks`, these are also the changes that a person must approve.
+    """
     gone = {one.path for one in changes.items if one.after is None}
-    withheld = {one.path for one in changes.items if _is_forbidden(one, gone)}
+    withheld = {
+        one.path
+        for one in changes.items
+        if _is_forbidden(one, gone) or (asks and explain_execution(one.path, one.before, one.after))
+    }
     if not withheld:
         return changes
+    rows = {row for path in withheld if (row := find_guarded_path(path)) and row.level == "ask"}
+    withheld |= {path for path in gone if find_guarded_path(path) in rows}  # it may have been moved
     kept_folders = {parent for path in withheld for parent in _list_parents(path)}
     withheld |= gone & kept_folders
     kept = [one for one in changes.items if one.path not in withheld and find_repository(one.path) not in withheld]
-    return msgspec.structs.replace(changes, items=kept, withheld=sorted(withheld))
+    return msgspec.structs.replace(changes, items=kept, withheld=sorted({*changes.withheld, *withheld}))
 
 
-def find_guarded(workspace: Path, *, opens: bool = False) -> GuardedPaths:
+def is_writable_guarded(path: str) -> bool:
+    """Whether only some changes of a guarded path count, so that a program may write to it."""
+    row = find_guarded_path(path)
+    return row is not None and row.check is not None
+
+
+def find_guarded(workspace: Path, *, asks: bool = False, opens: bool = False) -> GuardedPaths:
     """Find the guarded paths of a workspace and what is there. This call blocks.
 
-    With `opens`, folders that cannot be listed are made accessible, because a program may have hidden something there.
+    With `asks`, these are also the paths whose changes a person must approve. With `opens`, folders that cannot be
+    listed are made accessible, because a program may have hidden something there.
     """
     found: GuardedPaths = {}
     root = os.open(workspace, FOLDER_FLAGS)
     try:
         for path in _walk(root, opens=opens):
-            if is_guarded(path):
-                state = _take_any_snapshot(root, path)
-                if state is not None and (state.kind != "folder" or path != find_repository(path)):
-                    found[path] = state
+            if not (is_guarded(path) or (asks and find_guarded_path(path, symlink=True))):
+                continue
+            state = _take_any_snapshot(root, path)
+            if state is None or (state.kind == "folder" and (not is_guarded(path) or path == find_repository(path))):
+                continue
+            if state.kind == "symlink" or find_guarded_path(path):
+                found[path] = state
     finally:
         os.close(root)
     return found
 
 
-def restore_guarded(workspace: Path, before: Mapping[str, Snapshot]) -> list[str]:
+def restore_guarded(workspace: Path, before: Mapping[str, Snapshot], *, asks: bool = False) -> list[str]:
     """Restore the guarded paths that a program changed in place, and return them. This call blocks."""
-    after = find_guarded(workspace, opens=True)
+    after = find_guarded(workspace, asks=asks, opens=True)
     changed, failed = [], []
     root = os.open(workspace, FOLDER_FLAGS)
     try:
@@ -72,8 +97,11 @@ def restore_guarded(workspace: Path, before: Mapping[str, Snapshot]) -> list[str
             old, new = before.get(path), after.get(path)
             if digest_or_empty(old) == digest_or_empty(new) or (old is None and _is_harmless(path, new)):
                 continue
-            if new is None and take_snapshot(root, find_repository(path), 0) is None:
-                continue  # the repository was removed as a whole
+            if is_guarded(path):
+                if new is None and take_snapshot(root, find_repository(path), 0) is None:
+                    continue  # the repository was removed as a whole
+            elif not explain_execution(path, old, new):
+                continue
             changed.append(path)
             if not (_put_back(root, path, old) or _put_back(root, path, None)):
                 failed.append(path)
@@ -81,7 +109,7 @@ def restore_guarded(workspace: Path, before: Mapping[str, Snapshot]) -> list[str
         os.close(root)
     if failed:
         named = ", ".join(map(repr, failed[:10]))
-        raise CommandFailed(f"The program changed {named}, which decides what git runs, and it could not be restored.")
+        raise CommandFailed(f"The program changed {named}, which your tools run later, and it could not be restored.")
     return changed
 
 

@@ -16,11 +16,18 @@ import msgspec
 from doorward.commands import workspace_changes
 from doorward.commands.context import Context
 from doorward.commands.file.changes import run_uninterrupted
+from doorward.commands.programs.draft_runs import note_run
 from doorward.commands.programs.family import ChangeSummary, ProgramResult
-from doorward.commands.programs.git_protection import find_guarded, restore_guarded, withhold_guarded
-from doorward.commands.programs.limit_faults import explain_limit
+from doorward.commands.programs.git_protection import (
+    find_guarded,
+    is_writable_guarded,
+    restore_guarded,
+    withhold_guarded,
+)
+from doorward.commands.programs.limit_faults import explain_limit, explain_stop, name_setting
 from doorward.commands.programs.room_network import ProgramNetwork, find_network
-from doorward.config.settings import SandboxSettings as Settings
+from doorward.config.settings import SandboxSettings
+from doorward.config.settings.sandbox import BuildSettings
 from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import CommandFailed, Conflict, DoorwardError, TimedOut
 from doorward.sandbox.overlay_changes import (
@@ -31,7 +38,16 @@ from doorward.sandbox.overlay_changes import (
     TooManyChanges,
     UnreadableChanges,
 )
-from doorward.sandbox.program import OnOutput, Program, ProgramLimits, SandboxProfile, SandboxResult
+from doorward.sandbox.program import (
+    FileAccess,
+    OnOutput,
+    ProfileName,
+    Program,
+    ProgramLimits,
+    SandboxProfile,
+    SandboxResult,
+)
+from doorward.sandbox.safefs import is_guarded
 
 _LARGEST_EFFECT = 16_000_000
 _LIVE = "bash --live=true writes directly to the workspace, without this limit and without undo."
@@ -53,11 +69,13 @@ async def run_trial(ctx: Context, profile: SandboxProfile, program: Program, on_
     try:
         ended, changes = await ctx.services.sandbox.run_on_copy(profile, program, on_output)
     except UnreadableChanges as error:
-        raise _explain_unreadable(ctx, program, error.why, describe_end(program.argv, error.ended)) from error
+        raise _explain_unreadable(profile, program, error.why, describe_end(program.argv, error.ended)) from error
     return TrialRun(ended, await asyncio.to_thread(withhold_guarded, changes))
 
 
-def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result: ProgramResult) -> DoorwardError:
+def _explain_unreadable(
+    profile: SandboxProfile, program: Program, why: ChangeError, result: ProgramResult
+) -> DoorwardError:
     """The error for changes that cannot be used, with the output of the program."""
     name = program.argv[0]
     if isinstance(why, ChangedMeanwhile):
@@ -67,10 +85,8 @@ def _explain_unreadable(ctx: Context, program: Program, why: ChangeError, result
             result=result,
         )
     if isinstance(why, TooManyChanges):
-        most = ctx.services.settings.sandbox.scratch_bytes
-        fault = (
-            f"changed more than {MOST_PATHS} paths or {most} bytes (setting sandbox.scratch_bytes), too many to apply"
-        )
+        most, setting = profile.limits.scratch_bytes, name_setting(profile, "scratch_bytes")
+        fault = f"changed more than {MOST_PATHS} paths or {most} bytes ({setting}), too many to apply"
         return CommandFailed(f"{name} {fault} at once. Nothing was changed.", hint=_LIVE, result=result)
     if isinstance(why, UnicodeEncodeError):
         fault = f"changed a file whose name is not UTF-8 text, {why.object!a}"
@@ -120,10 +136,6 @@ GRACE = 5.0
 output."""
 
 _LONGEST_COMPLAINT = 300
-_STOP_REASONS = {
-    "processes": "it started too many processes (setting sandbox.processes)",
-    "disk": "the workspace's disk has too little space left (setting sandbox.keep_free_bytes)",
-}
 
 
 class ProgramTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,8 +149,11 @@ class ProgramTask(msgspec.Struct, frozen=True, kw_only=True):
     stdin: bytes = b""
     environment: Mapping[str, str] = {}
     network: bool = False
+    profile: ProfileName = "tool"
     shares_loopback: bool = False
     """Whether it shares the room's loopback whatever the recipe says."""
+    workspace_path: str = ""
+    """Where in the workspace the program is looked for first."""
     memory_bytes: int | None = None
     seconds: float | None = None
     exit_codes: tuple[int, ...] = (0,)
@@ -164,6 +179,8 @@ async def _run(ctx: Context, task: ProgramTask, profile: SandboxProfile, program
         ctx.execution.write("stderr", done.ended.stderr)
     elif await _is_transactional(ctx, task):
         done = await run_trial(ctx, profile, program, ctx.execution.write)
+        if _asks(ctx):
+            done = TrialRun(done.ended, await asyncio.to_thread(withhold_guarded, done.changes, asks=True))
     if done is None:
         return await _run_directly(ctx, task, profile, program)
     try:
@@ -177,16 +194,26 @@ async def _run(ctx: Context, task: ProgramTask, profile: SandboxProfile, program
 async def _run_directly(ctx: Context, task: ProgramTask, profile: SandboxProfile, program: Program) -> ProgramResult:
     """Run a program that only reads, or that writes directly to the workspace."""
     sandbox, workspace = ctx.services.sandbox, Path(profile.workspace)
-    if not task.writes:
-        return _judge(ctx, task, profile, program, await sandbox.run(profile, program, ctx.execution.write))
-    guarded = await asyncio.to_thread(find_guarded, workspace)
+    if ctx.call.draft or not task.writes:
+        ended = await sandbox.run(profile, program, ctx.execution.write)
+        if ctx.call.draft:
+            await note_run(ctx, task.argv, ended)
+        return _judge(ctx, task, profile, program, ended)
+    asks = _asks(ctx)
+    guarded = await asyncio.to_thread(find_guarded, workspace, asks=asks)
     withheld: list[str] = []
     try:
-        protected = msgspec.structs.replace(program, read_only=tuple(guarded)[:_MOST_READ_ONLY])
+        fixed = [path for path in sorted(guarded, key=is_guarded, reverse=True) if not is_writable_guarded(path)]
+        protected = msgspec.structs.replace(program, read_only=tuple(fixed[:_MOST_READ_ONLY]))
         ended = await sandbox.run(profile, protected, ctx.execution.write)
     finally:
-        withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded))
+        withheld = await run_uninterrupted(lambda: restore_guarded(workspace, guarded, asks=asks))
     return _judge(ctx, task, profile, program, ended, withheld=withheld)
+
+
+def _asks(ctx: Context) -> bool:
+    """Whether changes of files that run later need a person's approval: people's own programs make them."""
+    return ctx.caller.kind != "human"
 
 
 async def describe_task(ctx: Context, task: ProgramTask) -> dict[str, Any]:
@@ -208,6 +235,8 @@ async def _explain_no_trial(ctx: Context, task: ProgramTask) -> str:
         return "Not run on a copy, because it could reach the processes that run in this room."
     if not task.writes:
         return "It changes nothing."
+    if ctx.call.draft:
+        return "Not run on a copy, because it runs in a draft, where it changes nothing of the workspace."
     if task.live:
         return "Not run on a copy, because it writes directly to the workspace (live)."
     if not await ctx.services.sandbox.supports_copies():
@@ -227,21 +256,32 @@ async def foresee(ctx: Context, task: ProgramTask) -> EffectPreview | None:
 
 async def _is_transactional(ctx: Context, task: ProgramTask) -> bool:
     """Whether its changes are applied all at once at its end."""
-    return task.writes and not task.live and await ctx.services.sandbox.supports_copies()
+    return task.writes and not task.live and not ctx.call.draft and await ctx.services.sandbox.supports_copies()
+
+
+def find_limits(settings: SandboxSettings, profile: ProfileName) -> SandboxSettings | BuildSettings:
+    """The settings with the limits of programs with this profile."""
+    return settings.build if profile == "build" else settings
 
 
 def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[SandboxProfile, Program]:
     """The profile and the program of a run."""
-    settings = ctx.services.settings.sandbox
+    settings = find_limits(ctx.services.settings.sandbox, "build" if ctx.call.draft else task.profile)
+    files: FileAccess = "write" if task.writes else "read"
     profile = SandboxProfile(
         workspace=ctx.call.workspace,
-        files="write" if task.writes else "read",
+        files=files,
         network=network.machine,
         limits=_limits(settings, task.memory_bytes),
+        name=task.profile,
         room=network.room,
     )
+    if ctx.call.draft:
+        draft = ctx.services.drafts.get(ctx.call.draft)
+        profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files)
     program = Program(
         argv=task.argv,
+        workspace_path=task.workspace_path,
         folder=task.folder,
         environment=task.environment,
         stdin=task.stdin,
@@ -270,18 +310,18 @@ def _judge(
     elif changes is not None:
         result["changes"] = cast("ChangeSummary", workspace_changes.describe_changes(changes))
     elif task.writes:
-        result["undo"] = "no: it wrote directly to the workspace"
+        result["undo"] = f"no: it wrote directly to the {'draft' if profile.draft else 'workspace'}"
         if withheld:
             result["withheld"] = workspace_changes.describe_withheld(withheld)
     if ended.stopped == "time":
-        where = "timeoutSeconds of its catalogue entry" if task.seconds else "setting sandbox.wall_seconds"
+        where = "timeoutSeconds of its catalogue entry" if task.seconds else name_setting(profile, "wall_seconds")
         most = f"{task.argv[0]} was stopped after {program.seconds:g} s, its time limit ({where})."
         raise TimedOut(f"{most}{kept}", result=result)
     if ended.stopped:
-        raise CommandFailed(f"{task.argv[0]} was stopped: {_STOP_REASONS[ended.stopped]}.{kept}", result=result)
+        why = explain_stop(ended.stopped, profile, own_memory=task.memory_bytes is not None)
+        raise CommandFailed(f"{task.argv[0]} was stopped: {why}.{kept}", result=result)
     if ended.exit_code not in task.exit_codes:
-        scratch, own = ctx.services.settings.sandbox.scratch_bytes, task.memory_bytes is not None
-        limit = explain_limit(ended, profile.limits, scratch, own_memory=own)
+        limit = explain_limit(ended, profile, own_memory=task.memory_bytes is not None)
         raise CommandFailed(_describe_failure(task.argv[0], ended, limit), result=result)
     return result
 
@@ -289,7 +329,7 @@ def _judge(
 def describe_end(argv: tuple[str, ...], ended: SandboxResult) -> ProgramResult:
     """Describe the end of a program. All commands that run a program return this."""
     return {
-        "argv": list(argv),
+        "argv": [ended.program or argv[0], *argv[1:]],
         "exitCode": ended.exit_code,
         "stdout": _text(ended.stdout),
         "stderr": _text(ended.stderr),
@@ -300,13 +340,14 @@ def describe_end(argv: tuple[str, ...], ended: SandboxResult) -> ProgramResult:
     }
 
 
-def _limits(settings: Settings, memory_bytes: int | None) -> ProgramLimits:
+def _limits(settings: SandboxSettings | BuildSettings, memory_bytes: int | None) -> ProgramLimits:
     return ProgramLimits(
         cpu_seconds=settings.cpu_seconds,
         memory_bytes=memory_bytes or settings.memory_bytes,
         processes=settings.processes,
         file_bytes=settings.file_bytes,
         descriptors=settings.descriptors,
+        scratch_bytes=settings.scratch_bytes,
     )
 
 

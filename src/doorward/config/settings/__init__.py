@@ -24,6 +24,7 @@ from doorward.config.settings.agents import (
     SessionSettings,
 )
 from doorward.config.settings.faults import find_first_fault
+from doorward.config.settings.sandbox import BuildSettings
 from doorward.core.errors import Unusable
 
 __all__ = [
@@ -94,6 +95,8 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long the whole of a truncated result is kept."""
     undo_days: Annotated[float, Meta(gt=0, le=3_650)] = 30.0
     """How long the data replaced by a change is kept, so that the change can be undone."""
+    undo_bytes: Annotated[int, Meta(ge=1_000_000, le=1_000_000_000_000)] = 2_000_000_000
+    """Maximum bytes of this data, checked every five minutes; the oldest is dropped first."""
 
 
 class EnergySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,6 +117,8 @@ class EnergySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ApprovalSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     use_within: Seconds = 300.0
     """How long after its approval a call may be run."""
+    session_seconds: Seconds = 28_800.0
+    """How long an approval for a session lasts, if the session does not end before."""
     foresee: bool = True
     """Whether an approval shows what a file or shell command would change, and covers exactly that change."""
     foresee_seconds: Seconds = 10.0
@@ -174,6 +179,8 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum bytes kept of each output stream of a program; the rest is only counted."""
     scratch_bytes: Count = 64 * 1024 * 1024
     """Maximum bytes a program may write to its own /tmp, and to a copy-on-write view of the workspace."""
+    draft_bytes: Count = 4 * 1024**3
+    """Maximum bytes of a draft, with its build output."""
     keep_free_bytes: Annotated[int, Meta(ge=0)] = 256 * 1024 * 1024
     """A program is stopped when less than this is free on the workspace's disk."""
     helpers: Annotated[int, Meta(ge=1, le=256)] = 16
@@ -184,6 +191,8 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum long-running programs of process/start at the same time in one room."""
     caller_processes: Count = 5
     """Maximum long-running programs of process/start at the same time of one caller in one room."""
+    build: BuildSettings = BuildSettings()
+    """The limits of programs with the profile `build`: a table `[sandbox.build]`."""
 
 
 class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -197,8 +206,8 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elicitation: bool = True
     """Whether a person at an MCP client may approve waiting calls there."""
     tools: Literal["auto", "all", "search"] = "auto"
-    """`all` lists every tool to MCP clients, `search` a few and a search tool; `auto` decides by their number."""
-    search_above: Count = 200
+    """`all` lists every tool, with the schema of its results; `search` a few and a search; `auto` by their number."""
+    search_above: Count = 30
     """With `tools` at auto, clients get a few tools and the search when there are more tools than this."""
     page: Count = 1_000
     """Tools, resources or prompts on one page of an MCP list."""

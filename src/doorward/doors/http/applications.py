@@ -15,6 +15,7 @@ from doorward.commands.context import Services
 from doorward.core.errors import DEFECT, Broken
 from doorward.core.events import CommandExecuted
 from doorward.doors.console.static_files import ConsoleFiles
+from doorward.doors.hooks.routes import HookRoutes
 from doorward.doors.http.host_guard import HostGuard, allowed_host_names, allowed_origins
 from doorward.doors.http.metrics import CONTENT_TYPE, Metrics
 from doorward.doors.http.problems import HttpProblem, error_response
@@ -53,6 +54,7 @@ class HttpApplications:
             routes=[
                 *shared,
                 *TerminalRoutes(gate, services).routes,
+                *HookRoutes(gate, services).routes,
                 *room_routes(gate, services),
                 *ShellWordRoutes(gate, services).routes,
             ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.responses import Response
@@ -23,8 +23,11 @@ CLIENT_CLOSED = 499
 _encode = msgspec.json.Encoder().encode
 
 
-async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, Outcome]) -> Outcome | None:
-    """Run `work`. Returns its outcome, or None when the client disconnected first, which cancels it."""
+T = TypeVar("T")
+
+
+async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T | None:
+    """Run `work`. Returns its result, or None when the client disconnected first, which cancels it."""
     working = asyncio.ensure_future(work)
     leaving = _cancel_on_disconnect(working, receive)
     try:
@@ -113,7 +116,7 @@ class _PendingOutput:
         return OutputNotice(self.stream, self.text.decode())
 
 
-def _cancel_on_disconnect(working: asyncio.Future[Outcome], receive: Receive) -> asyncio.Task[None]:
+def _cancel_on_disconnect(working: asyncio.Future[Any], receive: Receive) -> asyncio.Task[None]:
     """A task that waits for the client to disconnect, then cancels the work."""
 
     async def leave() -> None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
-from datetime import datetime
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import msgspec
 
+from doorward.commands.approval_rules import find_offered_rules
 from doorward.commands.context import Services
 from doorward.config.home import Home
 from doorward.core.errors import NotApproved, NotAuthenticated, Overloaded
-from doorward.core.events import ApprovalDecided
+from doorward.core.events import ApprovalDecided, ApprovalHeld
 from doorward.core.model import Caller, Outcome, Request
 from doorward.core.wire.frames import WireError
 from doorward.core.wire.types import InputRequiredResult
@@ -31,6 +31,7 @@ from doorward.gate.gate import Gate
 
 _KEY = "approval"
 _ACCEPT, _DECLINE = "accept", "decline"
+_SCOPE, _SESSION = "scope", "session"
 _MAX_CALL_LENGTH = 50_000
 """Longest call, in characters, that a client is asked about. A longer one would be cut, and nobody should approve text
 that they did not see: it is decided elsewhere."""
@@ -44,6 +45,7 @@ class ApprovalPrompt:
         self._clock = services.clock
         self._events = services.events
         self._approvals = services.approvals
+        self._registry = services.registry
         self._enabled = services.settings.mcp.elicitation
         self._use_within = services.settings.approvals.use_within
         self._states = StateSealer(Home(services.home).load_key(), services.clock)
@@ -55,16 +57,19 @@ class ApprovalPrompt:
         """
         if not self._can_ask(ask, parked):
             return None
-        question, until = _build_question(parked), datetime.fromisoformat(parked.result["expiresAt"]).timestamp()
+        approval = await self._approvals.find(ask.caller.tenant, parked.ticket)
+        offered, _ = find_offered_rules(self._registry, approval)
+        question = _build_question(parked, offered[0].text if offered else "")
+        longest = approval.expires_at + approval.hold_seconds
         if ask.era is Era.STATELESS:
             # The state outlives the question, so that a late client still gets the decision from the gate.
-            state = self._states.seal(parked.ticket, ask.caller, _call_identity(request), until + self._use_within)
+            state = self._states.seal(parked.ticket, ask.caller, _call_identity(request), longest + self._use_within)
             return encoding.encode_input_required(
                 InputRequiredResult(
                     input_requests={_KEY: {"method": "elicitation/create", "params": question}}, request_state=state
                 )
             )
-        patience = max(until - self._clock.now(), 0.0) + _GRACE
+        patience = max(longest - self._clock.now(), 0.0) + 2 * _GRACE
         try:
             async with self._watch_decision(ask.caller.tenant, parked.ticket) as needless:
                 answer = await ask.send_request("elicitation/create", question, patience, needless)
@@ -72,7 +77,7 @@ class ApprovalPrompt:
             return msgspec.structs.replace(request, ticket=parked.ticket)
         except (WireError, Overloaded):
             return None
-        return await self._submit_decision(ask, request, parked.ticket, answer.get("action"), parked)
+        return await self._submit_decision(ask, request, parked.ticket, answer, parked)
 
     async def apply_answer(self, ask: McpRequest, request: Request) -> Request | Outcome:
         """Apply the person's answer, which a stateless client sends with its second request.
@@ -82,8 +87,7 @@ class ApprovalPrompt:
         """
         ticket = self._states.open(ask.request_state, ask.caller, _call_identity(request))
         answer = ask.input_responses.get(_KEY)
-        action = answer.get("action") if isinstance(answer, dict) else None
-        carried = await self._submit_decision(ask, request, ticket, action, None)
+        carried = await self._submit_decision(ask, request, ticket, answer if isinstance(answer, dict) else {}, None)
         if carried is None:
             approval = await self._approvals.find(ask.caller.tenant, ticket)
             if approval.state == "pending":
@@ -91,14 +95,18 @@ class ApprovalPrompt:
         return carried or msgspec.structs.replace(request, ticket=ticket)
 
     async def _submit_decision(
-        self, ask: McpRequest, request: Request, ticket: str, action: Any, parked: Outcome | None
+        self, ask: McpRequest, request: Request, ticket: str, answer: Mapping[str, Any], parked: Outcome | None
     ) -> Request | Outcome | None:
         """Pass the person's answer to the gate, and return the call with its ticket, so that it runs or is refused."""
+        action = answer.get("action")
         if action not in (_ACCEPT, _DECLINE) or ask.peer.person is None:
             return None
         verdict = "approval/approve" if action == _ACCEPT else "approval/deny"
+        content = answer.get("content")
+        lasts = action == _ACCEPT and isinstance(content, dict) and content.get(_SCOPE) == _SESSION
+        params = {"id": ticket, **({_SCOPE: _SESSION} if lasts else {})}
         said = await self._gate.handle(
-            Request(command=verdict, credential=ask.peer.person, door=request.door, params={"id": ticket})
+            Request(command=verdict, credential=ask.peer.person, door=request.door, params=params)
         )
         counts = said.status == "done"
         state = (await self._approvals.find(ask.caller.tenant, ticket)).state
@@ -111,23 +119,41 @@ class ApprovalPrompt:
 
     @contextlib.asynccontextmanager
     async def _watch_decision(self, tenant: str, ticket: str) -> AsyncIterator[asyncio.Future[None]]:
-        """A future that is done as soon as the approval is decided, in any way."""
-        decided: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """A future that is done as soon as the approval is decided, in any way; a TimeoutError when it expires."""
+        loop = asyncio.get_running_loop()
+        decided: asyncio.Future[None] = loop.create_future()
+        timers: list[asyncio.TimerHandle] = []
 
         def settle(state: str) -> None:
             if state != "pending" and not decided.done():
                 decided.set_result(None)
 
+        def expire() -> None:
+            if not decided.done():
+                decided.set_exception(TimeoutError())
+                decided.exception()  # a question that was answered in time does not look at it
+
+        def wait_until(expires_at: float) -> None:
+            for timer in timers:
+                timer.cancel()
+            timers[:] = [loop.call_later(max(expires_at - self._clock.now(), 0.0) + _GRACE, expire)]
+
         def heard(event: object) -> None:
             if isinstance(event, ApprovalDecided) and event.approval == ticket:
                 settle(event.state)
+            elif isinstance(event, ApprovalHeld) and event.approval == ticket:
+                wait_until(event.expires_at)
 
         leave = self._events.subscribe(heard)
         try:
-            settle((await self._approvals.find(tenant, ticket)).state)
+            approval = await self._approvals.find(tenant, ticket)
+            wait_until(approval.expires_at)
+            settle("pending" if approval.state == "expired" else approval.state)
             yield decided
         finally:
             leave()
+            for timer in timers:
+                timer.cancel()
 
     def _can_ask(self, ask: McpRequest, parked: Outcome) -> bool:
         """Whether the client can show the question, and the door holds the credential of another person."""
@@ -167,15 +193,25 @@ def _ineffective_decline(said: Outcome, request: Request, ticket: str, approved:
     )
 
 
-def _build_question(parked: Outcome) -> dict[str, Any]:
-    """The elicitation: a message without a form. Accepting it is the approval.
+def _build_question(parked: Outcome, rule: str) -> dict[str, Any]:
+    """The elicitation. Accepting it is the approval; where a `rule` is offered, its form can extend it to the session.
 
     It does not show what the call would change, because the program that made the call carries the question.
     """
     told = parked.result
+    form: dict[str, Any] = {"type": "object", "properties": {}}
+    lasting = f"If you choose session, later calls of this session run without asking: {rule}.\n\n" if rule else ""
     message = (
         f"{told['caller']} ({told['kind']}) wants to run {parked.command}. If you accept, exactly this call runs,"
-        f" once:\n\n{told['shown']}\n\nIf you do not answer by {told['expiresAt']}, it does not run."
+        f" once:\n\n{told['shown']}\n\n{lasting}If you do not answer by {told['expiresAt']}, it does not run."
         f" To see what it would change: doorward approvals show {parked.ticket}"
     )
-    return {"message": message, "requestedSchema": {"type": "object", "properties": {}}}
+    if rule:
+        form["properties"][_SCOPE] = {
+            "type": "string",
+            "title": "For how long",
+            "description": "once: this call only. session: until the session of this client ends.",
+            "enum": ["once", _SESSION],
+            "default": "once",
+        }
+    return {"message": message, "requestedSchema": form}

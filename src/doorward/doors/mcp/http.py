@@ -11,9 +11,10 @@ import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from typing import cast, get_args
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, QueryParams
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -29,7 +30,7 @@ from doorward.doors.mcp.door import McpDoor, current_task
 from doorward.doors.mcp.http_reply import DisconnectWatch, HttpReply, StreamLimiter, UnwatchedRequests
 from doorward.doors.mcp.http_request import HttpRefusal, RequestHead
 from doorward.doors.mcp.http_sessions import McpSession, McpSessions, principal_of
-from doorward.doors.mcp.peer import Peer
+from doorward.doors.mcp.peer import Peer, ToolListing
 from doorward.doors.mcp.versions import Era
 
 log = logging.getLogger(__name__)
@@ -228,7 +229,8 @@ class HttpEndpoint:
         room = _room_in_path(scope)
         if not room:
             room = self._gate.caller(credential).resolve_room("") or self._settings.room
-        return Peer(credential, room, person, _drop_frame, "http", self._settings.tools, name, _client_address(scope))
+        tools = _listing_in_query(scope) or self._settings.tools
+        return Peer(credential, room, person, _drop_frame, "http", tools, name, _client_address(scope))
 
     def _find_session(self, scope: Scope, headers: Mapping[bytes, bytes], credential: Credential) -> McpSession:
         id = headers.get(b"mcp-session-id")
@@ -280,6 +282,18 @@ def mcp_routes(door: McpDoor) -> list[Route]:
 def _client_address(scope: Scope) -> str:
     client = scope.get("client")
     return str(client[0]) if client else ""
+
+
+def _listing_in_query(scope: Scope) -> ToolListing | None:
+    """The tool list that the address asks for, as in `/mcp/general?tools=all`; None if it names none."""
+    query = scope.get("query_string", b"")
+    given = QueryParams(query).get("tools") if query else None
+    if given is None:
+        return None
+    for listing in get_args(ToolListing):
+        if given == listing:
+            return cast("ToolListing", listing)
+    raise HttpRefusal(400, f"tools in the address must be auto, all or search; given {given[:40]!r}.")
 
 
 def _room_in_path(scope: Scope) -> str:

@@ -172,7 +172,8 @@ class McpRequest:
     ) -> dict[str, Any]:
         """Send the client a request and wait for the answer (session era). TimeoutError when no answer comes.
 
-        Once `needless` is done, the request is withdrawn and Overtaken is raised, unless the answer is already there.
+        Once `needless` is done, the request is withdrawn and RequestWithdrawn is raised, unless the answer is already
+        there. A TimeoutError that is set on `needless` counts as no answer in time.
         """
         id, answer = self.peer.new_request()
         try:
@@ -183,6 +184,8 @@ class McpRequest:
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
+            if needless is not None:
+                needless.result()
         except TimeoutError:
             await self._withdraw(id, "No answer in time.")
             raise

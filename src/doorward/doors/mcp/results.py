@@ -16,9 +16,10 @@ from doorward.core.wire.frames import WireError
 from doorward.core.wire.types import Block, CallToolResult
 from doorward.core.wire.types import is_valid_block as is_whole
 from doorward.doors.http.problems import HTTP_STATUS
-from doorward.doors.mcp import encoding, truncation
+from doorward.doors.mcp import encoding, file_content, truncation
 from doorward.doors.mcp.truncation import Truncation
 from doorward.doors.mcp.versions import Era
+from doorward.gate.result_text import is_file_content, is_program_result
 
 MAX_BLOCKS_BYTES = 500_000
 """Most bytes of all blocks and the structured result together: the whole message stays below 512 KiB."""
@@ -114,11 +115,16 @@ RESUME = RESUME_APPROVED
 """The tool that runs a call after a person has approved it."""
 _ALWAYS_FITS = truncation.MAX_TEXT_BYTES // 6 - 1
 """A text of this many characters fits into a message even if every character is escaped."""
+_SMALL_BYTES = 4_000
+"""Structured results of this size are sent beside the text, also when the client did not ask for them."""
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_tool_result(era: Era, outcome: Outcome) -> bytes:
+def encode_tool_result(era: Era, outcome: Outcome, *, whole: bool = True) -> bytes:
     """Encode the outcome of a call as a tool result, for the model and for the client program.
+
+    Clients that did not ask for the schemas of results (`whole`) get the text alone, unless the result is small: many
+    clients show a model the structured result instead of the text.
 
     Every status except done is an error to the client, also a call that waits for approval. Clients check any other
     result against the tool's output schema, and a call that did not run has no such result.
@@ -126,14 +132,16 @@ def encode_tool_result(era: Era, outcome: Outcome) -> bytes:
     content: bytes = b""
     structured: bytes | None = None
     cut: truncation.Truncation | None = None
+    if is_file_content(outcome.result):
+        outcome = file_content.show_file(outcome, whole=whole)
     if type(outcome.result) is Blocks:
         content, structured, cut = encode_blocks(era, outcome, outcome.result)
         if cut is None and outcome.status == "done" and not outcome.truncated:
             return encoding.encode_done(era, content, structured, outcome.code, outcome.call)
     elif outcome.status == "done" and not outcome.truncated:
-        whole = _encode(to_object(outcome.result))
-        if len(whole) <= truncation.MAX_STRUCTURED_BYTES and len(outcome.text) <= _ALWAYS_FITS:
-            return encoding.encode_done(era, encoding.encode_text(outcome.text), whole, outcome.code, outcome.call)
+        encoded = _encode(to_object(outcome.result)) if whole or _is_small(outcome) else None
+        if len(encoded or b"") <= truncation.MAX_STRUCTURED_BYTES and len(outcome.text) <= _ALWAYS_FITS:
+            return encoding.encode_done(era, encoding.encode_text(outcome.text), encoded, outcome.code, outcome.call)
     if outcome.status == "done":
         told: dict[str, Any] = {"status": "done", "code": outcome.code, "call": outcome.call}
         text = outcome.text
@@ -142,7 +150,9 @@ def encode_tool_result(era: Era, outcome: Outcome) -> bytes:
         text = _waiting_text(outcome) if outcome.status == "parked" else _failure_text(outcome)
     if outcome.truncated:
         told["truncated"] = outcome.truncated
-    if type(outcome.result) is not Blocks and (outcome.result is not None or outcome.status == "done"):
+    if type(outcome.result) is Blocks or not (whole or _is_small(outcome)):
+        pass
+    elif outcome.result is not None or outcome.status == "done":
         structured, cut = truncation.encode_truncated(to_object(outcome.result), len(outcome.text))
     if cut is not None:
         told["cut"] = cut
@@ -156,6 +166,13 @@ def encode_tool_result(era: Era, outcome: Outcome) -> bytes:
         is_error=outcome.status != "done",
     )
     return encoding.encode_result(era, shape, meta={f"doorward/{key}": value for key, value in told.items()})
+
+
+def _is_small(outcome: Outcome) -> bool:
+    """Whether a result is structured and short. Programs and files are text, whatever their length."""
+    if is_program_result(outcome.result) or is_file_content(outcome.result):
+        return False
+    return len(_encode(to_object(outcome.result))) <= _SMALL_BYTES
 
 
 def unknown_tool_error(outcome: Outcome) -> WireError:

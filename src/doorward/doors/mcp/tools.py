@@ -21,6 +21,7 @@ from doorward.doors.mcp.offers import OfferCache, RoomOffer
 from doorward.doors.mcp.peer import ToolListing
 from doorward.doors.mcp.request import McpRequest
 from doorward.doors.mcp.results import RESUME
+from doorward.doors.mcp.short_list import RankedTool, select_tools
 from doorward.doors.mcp.versions import Era
 from doorward.gate.recipes.policy import Policy
 
@@ -31,10 +32,11 @@ APPROVAL_IN_ROOM = "In this room every call waits for a person's approval before
 APPROVAL_FOR_AGENTS = "A call by an agent or a program waits for a person's approval before it runs."
 
 
-def define_tool(command: Command, policy: Policy | None = None, name: str = "") -> Tool:
+def define_tool(command: Command, policy: Policy | None = None, name: str = "", *, whole: bool = False) -> Tool:
     """A command as a tool. Its title is the command name, and its hints are the declared effects.
 
-    The description says when calls wait for approval, so that a model knows it before the call.
+    The description says when calls wait for approval, so that a model knows it before the call. `whole` adds the schema
+    of its results.
     """
     effects = command.facts.effects
     waits = APPROVAL_IN_ROOM if policy is not None and policy.approval_terms(command) is not None else ""
@@ -45,7 +47,7 @@ def define_tool(command: Command, policy: Policy | None = None, name: str = "") 
         title=command.name,
         description=f"{command.description}\n\n{waits}" if waits else command.description,
         input_schema=flatten_schema(command.schema).schema,
-        output_schema=command.returns,
+        output_schema=command.returns if whole else None,
         annotations=ToolAnnotations(
             title=command.name,
             read_only_hint=command.reads_only,
@@ -66,21 +68,6 @@ SEARCH = "help/search"
 DESCRIBE = "help/describe"
 ALIASES = {SEARCH_COMMANDS: SEARCH, DESCRIBE_COMMAND: DESCRIBE}
 """The names of these commands in a short list, where a model must find them at once."""
-
-SHORT_LIST = (
-    "agent/ask",
-    "bash",
-    "data/list",
-    "data/query",
-    "execution/output",
-    "file/edit",
-    "file/list",
-    "file/read",
-    "file/search",
-    "file/write",
-    "room/say",
-)
-"""The commands of a short list besides the search: those that agents need most often."""
 
 RESUME_TOOL = Tool(
     name=RESUME,
@@ -142,10 +129,12 @@ def resolve_tool(name: str, arguments: Mapping[str, Any]) -> ToolTarget:
 
 def encode_short_list(offer: RoomOffer) -> list[tuple[str, msgspec.Raw]]:
     """The short list: the search, the tools to use its results, and the commands that are needed most often."""
+    listed = (command for command in offer.commands if not command.unlisted)
+    ranked = (RankedTool(command, encode_tool(define_tool(command, offer.policy))) for command in listed)
     by_name = {command.name: command for command in offer.commands}
-    tools = [define_tool(by_name[name], offer.policy) for name in SHORT_LIST if name in by_name]
-    tools += [define_tool(by_name[name], offer.policy, alias) for alias, name in ALIASES.items() if name in by_name]
-    return [encode_tool(tool) for tool in (*tools, RUN_TOOL, RESUME_TOOL)]
+    tools = [define_tool(by_name[name], offer.policy, alias) for alias, name in ALIASES.items() if name in by_name]
+    own = [encode_tool(tool) for tool in (*tools, RUN_TOOL, RESUME_TOOL)]
+    return [*(one.encoded for one in select_tools(offer, ranked)), *own]
 
 
 def _check_known(name: str, arguments: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -201,9 +190,8 @@ class ToolsList:
         if self.uses_search(offer, listing):
             named = encode_short_list(offer)
         else:
-            named = [
-                encode_tool(define_tool(command, offer.policy)) for command in offer.commands if not command.unlisted
-            ]
+            listed = (command for command in offer.commands if not command.unlisted)
+            named = [encode_tool(define_tool(one, offer.policy, whole=listing == "all")) for one in listed]
             named.append(encode_tool(RESUME_TOOL))
         return sorted(named, key=_name)
 
@@ -218,6 +206,8 @@ _MAX_NAMESPACES = 40
 def build_instructions(tools: ToolsList, offer: RoomOffer, ask: McpRequest) -> str:
     """The instructions for one client. They are short, because they stay in the model's context."""
     lines = [f"Doorward runs commands on this machine for {offer.caller.id}, in the room {offer.room_name!r}."]
+    if offer.room is not None and offer.room.workspace:
+        lines.append(f"The workspace is the folder {offer.room.workspace}; paths are relative to it.")
     if offer.policy is not None:
         recipe = offer.policy.recipe
         lines.append(f"The room's rules: {recipe.description or recipe.display_name}")

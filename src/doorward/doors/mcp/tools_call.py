@@ -49,4 +49,4 @@ class ToolsCall:
             return outcome
         if outcome.code == UnknownCommand.code and outcome.status == "refused" and name != tools.RUN:
             raise results.unknown_tool_error(outcome)
-        return results.encode_tool_result(ask.era, outcome)
+        return results.encode_tool_result(ask.era, outcome, whole=ask.peer.listing == "all")

@@ -78,6 +78,8 @@ COMMAND_OPERATIONS = (
         _route("GET", "/approvals/{id}", "getApproval", "approval/show", "Get an approval with the exact call"),
         _route("POST", "/approvals/{id}/approve", "approve", "approval/approve", "Approve a call that is waiting"),
         _route("POST", "/approvals/{id}/deny", "deny", "approval/deny", "Deny a call that is waiting"),
+        _route("POST", "/approvals/{id}/hold", "holdApproval", "approval/hold", "Hold a call that you look at"),
+        _route("GET", "/approvals/{id}/rules", "listApprovalRules", "approval/rules", "List the rules of an answer"),
     ),
     *_with_tag(
         "rooms",

@@ -12,8 +12,11 @@ from doorward.core.command import Command
 from doorward.core.errors import BadParams, UnknownCommand
 from doorward.core.model import Credential, Request
 from doorward.core.registry import Registry
+from doorward.rooms.people import LOCAL
+from doorward.rooms.rooms import Rooms
 
 SHELL_WORDS_PATH = "/api/shell/words"
+ROOM_OF_FOLDER_PATH = "/api/folder/room"
 
 
 class ShellOption(msgspec.Struct, frozen=True):
@@ -48,6 +51,8 @@ class TerminalRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
     """The words typed after the command: `--key=value`, or a program's arguments."""
     params: dict[str, Any] | None = None
     room: str = ""
+    folder: str = ""
+    """The person's current folder, unless they named a room. The room that works there takes the place of `room`."""
     speak_as: str = NO_AGENT
     token: str = ""
     ticket: str = ""
@@ -56,14 +61,14 @@ class TerminalRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
     stream: bool = False
     """Whether to stream notices as lines before the outcome."""
 
-    def to_gate_request(self, registry: Registry) -> Request:
+    def to_gate_request(self, registry: Registry, rooms: Rooms) -> Request:
         """The request for the gate. Only this door may claim to be the owner: the system guards its socket."""
-        room, speak_as, params, args = self.room, self.speak_as, self.params, None
+        named, speak_as, params, args = None, self.speak_as, self.params, None
         if self.words is not None:
             command = _find_command(registry, self.command)
             if command is not None and asks_for_help(command, self.words):
                 return self._help_request(command)
-            room, speak_as, words = _take_door_options(command, room, speak_as, self.words)
+            named, speak_as, words = _take_door_options(command, speak_as, self.words)
             if command is not None and command.words and not _are_all_named(command, words):
                 params = {**(params or {}), **_split_program_words(command, words)}
             else:
@@ -72,13 +77,16 @@ class TerminalRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
             command=self.command,
             credential=Credential(owner=not self.token, token=self.token, speak_as="" if self.token else speak_as),
             door=DOOR,
-            room=room,
+            room=named if named is not None else self._find_room(rooms),
             params=params,
             args=args,
             ticket=self.ticket,
             dry_run=self.dry_run,
             cache=self.cache,
         )
+
+    def _find_room(self, rooms: Rooms) -> str:
+        return (rooms.find_by_folder(LOCAL, self.folder) if self.folder else "") or self.room
 
     def _help_request(self, command: Command) -> Request:
         """The request for the help of a command. The owner reads all help, whatever the room's recipe allows."""
@@ -106,12 +114,10 @@ def _find_command(registry: Registry, name: str) -> Command | None:
         return None
 
 
-def _take_door_options(
-    command: Command | None, room: str, speak_as: str, words: list[str]
-) -> tuple[str, str, list[str]]:
+def _take_door_options(command: Command | None, speak_as: str, words: list[str]) -> tuple[str | None, str, list[str]]:
     """Take `--room` and `--as` from the words after the command, unless the command declares them itself."""
     declared = command.arguments if command is not None else {}
-    kept = []
+    room, kept = None, []
     for word in words:
         key, _, value = word.removeprefix("--").partition("=")
         if word.startswith("--room=") and key not in declared:

@@ -27,15 +27,16 @@ from doorward.doors.rest.gate_client import GateClient
 from doorward.doors.rest.resource import Resource
 from doorward.doors.rest.rooms import RoomStream
 from doorward.doors.terminal import messages
-from doorward.doors.terminal.messages import SHELL_WORDS_PATH, ShellOption, ShellWord
+from doorward.doors.terminal.messages import ROOM_OF_FOLDER_PATH, SHELL_WORDS_PATH, ShellOption, ShellWord
 from doorward.gate.gate import Gate
+from doorward.rooms.people import LOCAL
 from doorward.shell.builtins.builtin import BUILTINS_BY_WORD
 
 log = logging.getLogger(__name__)
 
 
 class TerminalRoutes:
-    """Runs and explains commands for the CLI."""
+    """Runs and explains commands for the CLI, and finds the room of a folder."""
 
     def __init__(self, gate: Gate, services: Services) -> None:
         self._gate = gate
@@ -43,6 +44,7 @@ class TerminalRoutes:
         self.routes = [
             Route("/api/run", self._run, methods=["POST"]),
             Route("/api/explain", self._explain, methods=["POST"]),
+            Route(ROOM_OF_FOLDER_PATH, self._find_room, methods=["GET"]),
         ]
 
     async def _run(self, request: Request) -> Response:
@@ -56,13 +58,17 @@ class TerminalRoutes:
         return _json_response(outcome, HTTP_STATUS[outcome.code])
 
     async def _explain(self, request: Request) -> Response:
-        ask = await _read_request(request)
-        return _json_response(await self._gate.explain(await self._to_gate_request(ask)), 200)
+        asked = await self._to_gate_request(await _read_request(request))
+        return _json_response({**await self._gate.explain(asked), "room": asked.room}, 200)
+
+    async def _find_room(self, request: Request) -> Response:
+        folder = request.query_params.get("folder", "")
+        return _json_response({"room": self._services.rooms.find_by_folder(LOCAL, folder)}, 200)
 
     async def _to_gate_request(self, ask: messages.TerminalRequest) -> Asked:
         """The request for the gate. Waits for an MCP server that is still starting and may provide the command."""
         await self._services.upstreams.discover_for(ask.command)
-        return ask.to_gate_request(self._services.registry)
+        return ask.to_gate_request(self._services.registry, self._services.rooms)
 
 
 async def _read_request(request: Request) -> messages.TerminalRequest:

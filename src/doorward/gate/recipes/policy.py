@@ -14,8 +14,9 @@ from doorward.core.command import Command, NoUndo, shorten
 from doorward.core.errors import BadParams
 from doorward.core.model import ApprovalTerms, Kind, Ruling
 from doorward.gate.recipes.parameter_rules import ParameterRule
-from doorward.gate.recipes.recipe import AiCommands, Recipe
-from doorward.sandbox.safefs import is_guarded, normalize_path
+from doorward.gate.recipes.recipe import AiCommands, Allowance, ApprovalRule, Recipe
+from doorward.sandbox.safefs import normalize_path
+from doorward.sandbox.safefs.guarded_paths import GuardedPath, find_guarded_path
 from doorward.store.acl import LISTS as ACCESS_LISTS
 
 
@@ -43,6 +44,10 @@ def find_unused(patterns: Iterable[str], names: Iterable[str]) -> list[str]:
 SCREENSHOT = "screenshot"
 CLICKS = frozenset({"ui/click", "ui/drag", "browser/click"})
 
+OBSERVED_REFUSAL = "observe: would have been refused by "
+OBSERVED_APPROVAL = "observe: would have asked by "
+"""How the rule of a call begins that observe mode let through."""
+
 _MAX_RULINGS = 20_000
 _MAX_LISTED = 8
 """The most patterns that a refusal lists."""
@@ -63,6 +68,8 @@ class Policy:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self._commands = recipe.strategy.ai_commands
+        self.uses_drafts = recipe.strategy.changes == "draft"
+        """Whether agents change a draft of the workspace, which a person reviews, instead of the workspace."""
         commands = self._commands or AiCommands()
         self.limits = PolicyLimits(
             per_response=commands.max_commands_per_response,
@@ -70,12 +77,12 @@ class Policy:
             per_second=commands.max_actions_per_second,
             timeout=commands.timeout_seconds,
         )
-        self._approvals = {
-            pattern: ApprovalTerms()
-            if isinstance(terms, bool)
-            else ApprovalTerms(terms.timeout_seconds, terms.approvers, terms.quorum)
-            for pattern, terms in commands.require_approval.items()
-        }
+        self.observes = recipe.strategy.mode == "observe"
+        """Whether it only records what it would refuse or ask."""
+        self._approvals = {pattern: _to_terms(rule) for pattern, rule in commands.require_approval.items()}
+        self._allowances: dict[str, list[CompiledAllowance]] = {}
+        for one in commands.allow_without_approval:
+            self._allowances.setdefault(one.command, []).append(CompiledAllowance(one))
         self._parameter_rules = {
             pattern: {parameter: ParameterRule(rule) for parameter, rule in by_parameter.items()}
             for pattern, by_parameter in commands.parameter_rules.items()
@@ -92,7 +99,8 @@ class Policy:
             ruling = Ruling(bare.allowed, self._rule_name(bare.rule), bare.reason)
             if len(self._rulings) >= _MAX_RULINGS:  # commands of upstream servers may change without end
                 self._rulings.clear()
-            ruling = self._rulings[key] = self._deny_unsatisfiable(command) or ruling if ruling.allowed else ruling
+            ruling = self._deny_unsatisfiable(command) or ruling if ruling.allowed else ruling
+            ruling = self._rulings[key] = self._observed(ruling)
         return ruling
 
     def _decide(self, command: Command) -> Ruling:
@@ -108,13 +116,13 @@ class Policy:
 
     def allows_name(self, name: str, tier: Tier) -> bool:
         """Whether AIs may call a command of this name and tier, before parameter rules."""
-        return decide_permission(self._commands, name, tier).allowed
+        return self.observes or decide_permission(self._commands, name, tier).allowed
 
     def _deny_unsatisfiable(self, command: Command) -> Ruling | None:
         """Deny a command that no call can satisfy: a rule requires a parameter that the command does not have."""
         for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter in self._parameter_rules.get(pattern, {}):
-                if parameter not in command.schema["properties"]:
+                if parameter not in command.schema["properties"] and parameter not in command.part_parameters:
                     reason = f"{command.name} has no parameter {parameter!r}, but this room's recipe has a rule for it."
                     return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
         return None
@@ -127,8 +135,7 @@ class Policy:
         ruling = self.rule_on(command)
         if not ruling.allowed:
             return ruling
-        narrowed = self.check_params(command, params, unknown)
-        return ruling if narrowed.allowed else narrowed
+        return combine_rulings(ruling, self.check_params(command, params, unknown))
 
     def restricted_parameters(self, command: Command) -> frozenset[str]:
         """Return the parameters of this command that have rules."""
@@ -137,17 +144,34 @@ class Policy:
         patterns = matching_patterns(_governing_name(command, self._parameter_rules))
         return frozenset(name for pattern in patterns for name in self._parameter_rules.get(pattern, {}))
 
+    def has_allowances(self, command: Command) -> bool:
+        """Whether some calls of this command need no approval although the command does."""
+        return command.name in self._allowances and not command.facts.widens_access
+
     def check_params(self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()) -> Ruling:
-        """Whether these parameters satisfy every rule of every pattern that matches the command."""
-        if not self._parameter_rules:
+        """Whether these parameters satisfy every rule of every pattern that matches the command, and of its parts."""
+        parts = [] if unknown else command.parts_of(params)
+        if not self._parameter_rules and not parts:
             return self._no_rules
         for pattern in matching_patterns(_governing_name(command, self._parameter_rules)):
             for parameter, rule in self._parameter_rules.get(pattern, {}).items():
-                if parameter in unknown or (parameter in params and rule.allows(params[parameter])):
-                    continue
-                reason = _describe_refusal(command, parameter, rule, params)
-                return Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
-        return self._no_rules
+                in_parts = parameter in command.part_parameters
+                for given in (one for _, one in parts) if in_parts else (params,):
+                    if parameter in unknown or (parameter in given and rule.allows(given[parameter])):
+                        continue
+                    reason = _describe_refusal(command, parameter, rule, given)
+                    denial = Ruling(False, self._rule_name(f'parameter rule "{pattern}" on {parameter}'), reason)
+                    return self._observed(denial)
+        ruling = self._no_rules
+        for part, given in parts:
+            ruling = combine_rulings(ruling, self.rule_on_call(part, given))
+        return ruling if not ruling.allowed or ruling.rule.startswith(OBSERVED_REFUSAL) else self._no_rules
+
+    def _observed(self, ruling: Ruling) -> Ruling:
+        """The ruling, or in observe mode the permission that records the refusal."""
+        if ruling.allowed or not self.observes:
+            return ruling
+        return Ruling(True, f"{OBSERVED_REFUSAL}{ruling.rule}", ruling.reason)
 
     def approval_terms(self, command: Command) -> ApprovalTerms | None:
         """Return the approval terms of this command, or None if it needs no approval."""
@@ -155,6 +179,27 @@ class Policy:
             return None
         pattern = match_pattern(self._approvals, _governing_name(command, self._approvals))
         return None if pattern is None else self._approvals[pattern]
+
+    def allows_without_approval(
+        self, command: Command, params: Mapping[str, Any], unknown: Container[str] = ()
+    ) -> bool:
+        """Whether the recipe names this very call as one that needs no approval. Rules on `unknown` are skipped."""
+        if not self.has_allowances(command):
+            return False
+        return any(one.covers(params, unknown) for one in self._allowances[command.name])
+
+    def exemption(self, command: Command, params: Mapping[str, Any]) -> str:
+        """Return why this call needs no approval of the recipe although its command does; empty if nothing exempts it.
+
+        Observe mode asks for nothing and records that it would have.
+        """
+        if self.approval_terms(command) is None and not command.asks_first:
+            return ""
+        if self.allows_without_approval(command, params):
+            return self._rule_name(f'allowWithoutApproval "{command.name}"')
+        if self.observes and self.approval_terms(command) is not None:
+            return f"{OBSERVED_APPROVAL}{self.approval_rule(command)}"
+        return ""
 
     def approval_rule(self, command: Command) -> str:
         """Return the rule that requires approval of this command."""
@@ -172,9 +217,45 @@ def _governing_name(command: Command, patterns: Container[str]) -> str:
     return command.equivalent
 
 
-def find_approval_terms(policy: Policy | None, command: Command, kind: Kind) -> ApprovalTerms | None:
-    """Return the approval terms of a command: the recipe's or, for callers other than people, the command's own."""
-    asked = policy.approval_terms(command) if policy is not None else None
+def _to_terms(rule: bool | ApprovalRule) -> ApprovalTerms:
+    """The terms of an entry of requireApproval. Looking holds a request only where its time is the usual one."""
+    if isinstance(rule, bool):
+        return ApprovalTerms()
+    timeout = ApprovalTerms().timeout_seconds if rule.timeout_seconds is None else rule.timeout_seconds
+    usual_hold = ApprovalTerms().hold_seconds if rule.timeout_seconds is None else 0.0
+    hold = usual_hold if rule.hold_seconds is None else rule.hold_seconds
+    return ApprovalTerms(timeout, rule.approvers, rule.quorum, hold_seconds=hold)
+
+
+class CompiledAllowance:
+    """One entry of allowWithoutApproval: it covers a call that gives exactly its parameters, each as its rule says."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        self._rules = {name: ParameterRule(rule) for name, rule in allowance.params.items()}
+
+    def covers(self, params: Mapping[str, Any], unknown: Container[str] = ()) -> bool:
+        if params.keys() != self._rules.keys():
+            return False
+        return all(name in unknown or rule.allows(params[name]) for name, rule in self._rules.items())
+
+
+def combine_rulings(ruling: Ruling, narrowed: Ruling) -> Ruling:
+    """The ruling on a command with the ruling on its parameters: the first that denies, or that would have denied."""
+    if not ruling.allowed or ruling.rule.startswith(OBSERVED_REFUSAL):
+        return ruling
+    return narrowed if not narrowed.allowed or narrowed.rule.startswith(OBSERVED_REFUSAL) else ruling
+
+
+def find_approval_terms(
+    policy: Policy | None, command: Command, kind: Kind, params: Mapping[str, Any] | None = None
+) -> ApprovalTerms | None:
+    """Return the approval terms of a command: the recipe's or, for callers other than people, the command's own.
+
+    With `params`, a call that the recipe allows without approval needs none.
+    """
+    if policy is not None and params is not None and policy.allows_without_approval(command, params):
+        return None
+    asked = policy.approval_terms(command) if policy is not None and not policy.observes else None
     if asked is None and command.asks_first and kind != "human":
         return ApprovalTerms(rule=_own_approval_rule(command))
     return asked
@@ -196,14 +277,20 @@ def is_irreversible(command: Command) -> bool:
     return lasting or (bool(facts.effects & Effects.WRITE) and isinstance(facts.undo, NoUndo))
 
 
-def changes_guarded_path(command: Command, params: Mapping[str, Any]) -> bool:
-    """Whether a call changes a file that decides what git runs for a person outside the sandbox."""
+def find_guarded_change(command: Command, params: Mapping[str, Any]) -> tuple[str, GuardedPath] | None:
+    """Find the guarded path that a call changes, which a person's own tools would run outside the sandbox."""
+    for part, given in command.parts_of(params):
+        found = find_guarded_change(part, given)
+        if found is not None:
+            return found
     if command.reads_only or not command.path_parameter:
-        return False
+        return None
     try:
-        return is_guarded(normalize_path(params.get(command.path_parameter, ".")))
+        path = normalize_path(params.get(command.path_parameter, "."))
     except BadParams:  # the command refuses it
-        return False
+        return None
+    row = find_guarded_path(path)
+    return None if row is None else (path, row)
 
 
 def changes_access_lists(command: Command, params: Mapping[str, Any]) -> bool:
@@ -272,10 +359,13 @@ class PolicyVerdict(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def decide_verdict(policy: Policy, command: Command, kind: Kind, ruling: Ruling) -> PolicyVerdict:
+def decide_verdict(
+    policy: Policy, command: Command, kind: Kind, ruling: Ruling, params: Mapping[str, Any] | None = None
+) -> PolicyVerdict:
     """Combine a ruling of this policy with its approval terms."""
     if not ruling.allowed:
         return PolicyVerdict("refused", ruling.rule, ruling.reason)
-    if find_approval_terms(policy, command, kind) is not None:
+    if find_approval_terms(policy, command, kind, params) is not None:
         return PolicyVerdict("approval", policy.approval_rule(command))
-    return PolicyVerdict("allowed", ruling.rule)
+    exempt = policy.exemption(command, params) if params is not None else ""
+    return PolicyVerdict("allowed", exempt or ruling.rule)

@@ -42,9 +42,17 @@ class Visual(_RecipePart, frozen=True):
 
 
 class ApprovalRule(_RecipePart, frozen=True):
-    timeout_seconds: float = 30.0
+    timeout_seconds: float | None = None
     approvers: tuple[str, ...] = ()
     quorum: int = 1
+    hold_seconds: float | None = None
+
+
+class Allowance(_RecipePart, frozen=True):
+    """Calls that need no approval: of one command, with exactly these parameters, each by its rule."""
+
+    command: str
+    params: dict[str, dict[str, Any]]
 
 
 class AiCommands(_RecipePart, frozen=True):
@@ -53,12 +61,14 @@ class AiCommands(_RecipePart, frozen=True):
     blacklist: tuple[str, ...] = ()
     tiers: tuple[Tier, ...] = ()
     require_approval: dict[str, bool | ApprovalRule] = {}
+    allow_without_approval: tuple[Allowance, ...] = ()
     max_commands_per_response: int = 3
     max_commands_per_minute: int = 10
     max_actions_per_second: float | None = None
     visual: Visual = Visual()
     timeout_seconds: float | None = None
     parameter_rules: dict[str, dict[str, dict[str, Any]]] = {}
+    tool_list: tuple[str, ...] = ()
 
 
 class SandboxTerms(_RecipePart, frozen=True):
@@ -69,6 +79,7 @@ class SandboxTerms(_RecipePart, frozen=True):
 class Strategy(_RecipePart, frozen=True):
     conversation_pattern: str = ""
     ai_commands: AiCommands | None = None
+    mode: Literal["enforce", "observe"] = "enforce"
     changes: Literal["direct", "draft"] = "direct"
     sandbox: SandboxTerms = SandboxTerms()
 
@@ -125,6 +136,10 @@ def _find_faults(value: dict[str, Any], stem: str) -> Iterator[SchemaFault]:
     for pattern, terms in commands.get("requireApproval", {}).items():
         if terms is not True:
             yield from _find_quorum_faults(terms, (*_AI_COMMANDS, "requireApproval", pattern))
+    for number, allowance in enumerate(commands.get("allowWithoutApproval", ())):
+        for parameter, rule in allowance["params"].items():
+            path = (*_AI_COMMANDS, "allowWithoutApproval", number, "params", parameter)
+            yield from rules.find_faults(rule, path)
     for pattern, by_parameter in commands.get("parameterRules", {}).items():
         for parameter, rule in by_parameter.items():
             yield from rules.find_faults(rule, (*_AI_COMMANDS, "parameterRules", pattern, parameter))

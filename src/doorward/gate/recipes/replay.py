@@ -20,11 +20,14 @@ from doorward.core.classification import Tier
 from doorward.core.command import Command
 from doorward.core.errors import NotPermitted
 from doorward.core.model import Kind
-from doorward.gate.recipes.policy import Policy, PolicyDecision, decide_verdict
+from doorward.gate.recipes.policy import Policy, PolicyDecision, decide_verdict, find_approval_terms
 
+SESSION_RULE = "approval "
+"""How the rule of a call begins that a person had approved for the session."""
 MAX_GROUPS = 500
 _MAX_CALLERS = 20
 _TIERS = frozenset(Tier)
+_STRICTNESS: tuple[PolicyDecision, ...] = ("allowed", "approval", "refused")
 
 
 class RecordedDecision(NamedTuple):
@@ -154,7 +157,8 @@ class Replay:
         command = self._find(past.command)
         if command is None:
             return self._evaluate_missing(past, was)
-        if self._policy.restricted_parameters(command):
+        varies = self._policy.has_allowances(command) or command.find_parts is not None
+        if self._policy.restricted_parameters(command) or varies:
             return _CachedResult(was=was, command=command)
         told = decide_verdict(self._policy, command, cast(Kind, past.kind), self._policy.rule_on(command))
         return _CachedResult(was=was, would=told.decision, rule=told.rule)
@@ -171,6 +175,8 @@ class Replay:
 
     def _evaluate_params(self, command: Command, past: RecordedDecision) -> tuple[str, str]:
         params = _recorded_params(command, past)
+        if command.find_parts is not None:
+            return self._evaluate_parts(command, cast(Kind, past.kind), params)
         looked_at = self._policy.restricted_parameters(command)
         if params is None:
             unknown, given = looked_at, {}
@@ -181,8 +187,30 @@ class Replay:
         if ruling.allowed and unknown:
             names = ", ".join(sorted(unknown))
             return "unknown", f"a rule checks {names}, and the record does not hold the complete value"
-        told = decide_verdict(self._policy, command, cast(Kind, past.kind), ruling)
+        kind = cast(Kind, past.kind)
+        if ruling.allowed and self._may_be_exempt(command, kind, params):
+            return "unknown", "allowWithoutApproval checks the parameters, and the record does not hold them completely"
+        told = decide_verdict(self._policy, command, kind, ruling, given)
         return told.decision, told.rule
+
+    def _may_be_exempt(self, command: Command, kind: Kind, params: dict[str, Any] | None) -> bool:
+        """Whether the recorded parameters do not tell if the recipe allows the call without approval."""
+        if not self._policy.has_allowances(command) or find_approval_terms(self._policy, command, kind) is None:
+            return False
+        if params is None:
+            return True
+        cut = frozenset(name for name, value in params.items() if not redact.is_whole(value))
+        maybe = self._policy.allows_without_approval(command, params, cut)
+        return maybe and not self._policy.allows_without_approval(command, params)
+
+    def _evaluate_parts(self, command: Command, kind: Kind, params: dict[str, Any] | None) -> tuple[str, str]:
+        """Judge a call that is made of several. The strictest decision about one of them counts."""
+        if params is None or not all(map(redact.is_whole, params.values())):
+            return "unknown", "rules check the parts of the call, and the record does not hold them completely"
+        calls = [(command, params), *command.parts_of(params)]
+        told = [decide_verdict(self._policy, one, kind, self._policy.rule_on_call(one, given)) for one, given in calls]
+        strictest = max(told, key=lambda one: _STRICTNESS.index(one.decision))
+        return strictest.decision, strictest.rule
 
 
 class _Skipped(msgspec.Struct, frozen=True):
@@ -203,6 +231,8 @@ def past_decision(past: RecordedDecision) -> PolicyDecision | _Skipped:
         return _Skipped("refused independently of recipes" if past.code == NotPermitted.code else past.code)
     if past.approval:
         return _Skipped("resumed")
+    if past.rule.startswith(SESSION_RULE):
+        return _Skipped("approved for the session")
     return "allowed"
 
 

@@ -13,15 +13,16 @@ Listener = Callable[[str, Matches], None]
 
 class Revocations:
     def __init__(self) -> None:
-        self._listener: Listener = lambda _, __: None
+        self._listeners: list[Listener] = []
 
     def listen(self, listener: Listener) -> None:
-        """Set the listener. It receives the reason, as in "cancelled by REASON", and which calls are affected."""
-        self._listener = listener
+        """Add a listener. It receives the reason, as in "cancelled by REASON", and which calls are affected."""
+        self._listeners.append(listener)
 
     def announce(self, reason: str, matches: Matches) -> None:
         """Announce that access has ended. Access that merely expires lets running calls finish."""
-        self._listener(reason, matches)
+        for listener in self._listeners:
+            listener(reason, matches)
 
     def announce_user(self, reason: str, tenant: str, user: str) -> None:
         """Announce the end of all access of a user, and of those who act for them."""

@@ -15,13 +15,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import landlock, listening_ports, messages, system
+from .usage import UsageWatch, can_measure
 
 _SCRATCH = ("/tmp", "/dev/shm")
 _READ_ONLY_AGAIN = system.MS_REMOUNT | system.MS_BIND | system.MS_READ_ONLY | system.MS_NO_SUID | system.MS_NO_DEVICES
 _PAGE = 4_096
 _FEWEST_FILES = 64
-_COUNT_EVERY_MS = 25
-"""Milliseconds between process counts, where the kernel does not count them."""
 _DEFAULT_SIGNALS = [signal.SIGPIPE, signal.SIGXFSZ]
 """Signals that Python ignores; programs expect the default."""
 _children_file = -1
@@ -43,11 +42,15 @@ def run_worker(sock: socket.socket, setup: dict[str, Any]) -> None:
             system.mount("", setup["workspace"], "", _READ_ONLY_AGAIN)
         else:
             _protect(setup)
+        _link_workspace(setup)
         system.hide_mounts()  # the list shows where the workspace is outside
     else:
         # Open it now: /proc is not accessible after confinement.
         _children_file = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
-    confine(setup, [system.CAP_SYS_ADMIN] if setup["namespaces"] else [])
+    if "together" in setup["limits"] and not (setup["namespaces"] and can_measure()):
+        setup["limits"]["data"] = setup["limits"].pop("together")  # then the kernel limits each process
+    # The second capability shows processes that hide from others of the same user.
+    confine(setup, [system.CAP_SYS_ADMIN, system.CAP_SYS_PTRACE] if setup["namespaces"] else [])
     os.environ.clear()
     os.environ["PATH"] = setup["environment"]["PATH"]
     messages.send(sock, messages.encode({"ready": True}))
@@ -85,6 +88,26 @@ def _mount_overlay(setup: dict[str, Any]) -> int:
     # Programs may change the layer only through the overlay.
     system.mount("tmpfs", layers, "tmpfs", flags | system.MS_READ_ONLY, "size=4096")
     return layer
+
+
+def mount_draft(setup: dict[str, Any]) -> int:
+    """Mount a draft over the workspace, for this process and all workers, and return a descriptor of its top folder."""
+    flags = system.MS_NO_SUID | system.MS_NO_DEVICES
+    layers, workspace = setup["layers"], setup["workspace"]
+    options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/work,userxattr"
+    os.chdir("/")
+    system.mount("overlay", workspace, "overlay", flags, options)
+    # Programs may change the layer only through the overlay.
+    system.mount("tmpfs", layers, "tmpfs", flags | system.MS_READ_ONLY, "size=4096")
+    return os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _link_workspace(setup: dict[str, Any]) -> None:
+    """Make the workspace's own path lead to it, where that path is in scratch space."""
+    for path in setup.get("aliases", ()):
+        if any(path.startswith(f"{folder}/") for folder in _SCRATCH):
+            os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+            os.symlink(setup["workspace"], path)
 
 
 def _protect(setup: dict[str, Any]) -> None:
@@ -141,6 +164,7 @@ def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer
     watch.register(sock, select.POLLIN)
     scratch = [os.open(folder, os.O_RDONLY | os.O_CLOEXEC) for folder in _SCRATCH] if spaces is not None else []
     fresh = _describe_scratch(scratch)
+    usage = UsageWatch(setup, scratch if layer is None else [*scratch, layer])
     while True:
         if spaces is not None:  # while idle, so that the namespace is ready when the next program starts
             system.join_namespace(spaces, system.NEW_PIDS)
@@ -150,11 +174,11 @@ def _serve(sock: socket.socket, setup: dict[str, Any], spaces: int | None, layer
             return
         if not descriptors:  # a late request to stop a program that has ended
             continue
-        answer = _run_program(sock, watch, setup, message, descriptors)
+        answer = _run_program(sock, watch, setup, usage, message, descriptors)
         if answer is None:
             return
         # Without namespaces a worker shares its processor time limit with its program, so it runs only one.
-        alone = spaces is None or layer is not None or bool(setup.get("read_only"))
+        alone = spaces is None or layer is not None or bool(setup.get("read_only") or setup.get("aliases"))
         answer["used"] = alone or _describe_scratch(scratch) != fresh
         messages.send(sock, messages.encode(answer), () if layer is None else (layer,))
         for descriptor in descriptors:  # only now: closing them earlier would wake Doorward before the answer
@@ -178,6 +202,7 @@ def _run_program(
     sock: socket.socket,
     watch: Any,
     setup: dict[str, Any],
+    usage: UsageWatch,
     message: dict[str, Any],
     descriptors: list[int],
 ) -> dict[str, Any] | None:
@@ -186,11 +211,14 @@ def _run_program(
     cpu = 0 if stays else setup["limits"]["cpu"]
     if cpu and not setup["namespaces"]:  # the filter lets nobody change the limits of another process
         _set_limit(resource.RLIMIT_CPU, cpu, cpu + 1)
+    found = _find_in_workspace(setup["workspace"], message)
+    place = {"program": found} if found else {}
+    argv = [found or message["argv"][0], *message["argv"][1:]]
     try:
         os.chdir(message["folder"])
         program = os.posix_spawnp(
-            message["argv"][0],
-            message["argv"],
+            argv[0],
+            argv,
             {**setup["environment"], **message["environment"]},
             file_actions=_stream_actions(descriptors),
             setsid=True,
@@ -198,9 +226,9 @@ def _run_program(
             setsigdef=_DEFAULT_SIGNALS,
         )
     except OSError as error:
-        return {"error": error.errno, "what": str(error.filename or message["argv"][0])}
+        return {"error": error.errno, "what": str(error.filename or argv[0]), **place}
     except ValueError:  # not a valid argument for the system, such as a name with a null character
-        return {"error": errno.EINVAL, "what": message["argv"][0]}
+        return {"error": errno.EINVAL, "what": argv[0], **place}
     if stays:
         while descriptors:  # so that Doorward notices when the program closes a stream
             os.close(descriptors.pop())
@@ -213,7 +241,7 @@ def _run_program(
     stopped, gone = "", False
     try:
         while True:
-            ready = watch.poll(_COUNT_EVERY_MS if setup["count"] else None)
+            ready = watch.poll(usage.pause)
             if any(fd == handle for fd, _ in ready):
                 break
             if ready:
@@ -226,8 +254,8 @@ def _run_program(
                     continue
                 gone = asked is None
                 stopped = "asked"
-            elif _count_processes() > setup["limits"]["processes"] + 1:
-                stopped = "processes"
+            else:
+                stopped = usage.find_excess()
             if stopped:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(program, signal.SIGKILL)
@@ -240,10 +268,20 @@ def _run_program(
         _kill_descendants()
     if gone:
         return None
-    answer: dict[str, Any] = {"stopped": stopped}
+    answer: dict[str, Any] = {"stopped": stopped, **place}
     answer["code"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
     answer["signal"] = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     return answer
+
+
+def _find_in_workspace(workspace: str, message: dict[str, Any]) -> str:
+    """The program's path in its folder or the nearest folder above it, up to the workspace; empty if it has none."""
+    folder, path = os.path.normpath(message["folder"]), message.get("workspace_path", "")
+    while path and (folder == workspace or folder.startswith(f"{workspace}/")):
+        if os.path.lexists(f"{folder}/{path}"):
+            return f"{folder}/{path}"
+        folder = os.path.dirname(folder)
+    return ""
 
 
 def _signal(processes: list[int], number: int) -> None:
@@ -259,14 +297,6 @@ def _stream_actions(descriptors: list[int]) -> list[Any]:
     if given:
         first = (os.POSIX_SPAWN_DUP2, given[0], 0)
     return [first, (os.POSIX_SPAWN_DUP2, output, 1), (os.POSIX_SPAWN_DUP2, errors, 2)]
-
-
-def _count_processes() -> int:
-    """Count the processes in this worker's /proc: itself and the program's."""
-    try:
-        return sum(name.isdigit() for name in os.listdir("/proc"))
-    except OSError:
-        return 0
 
 
 def _kill_descendants() -> None:

@@ -17,11 +17,23 @@ def main() -> None:
     control.set_inheritable(False)
     os.closerange(CONTROL + 1, os.sysconf("SC_OPEN_MAX"))  # descriptors that Doorward inherited must not leak
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps workers and orphans
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")  # a machine that runs out of memory ends programs first, and not Doorward
     setup, _ = messages.receive(control)
     if setup is None:
         return
     setup["landlock"] = landlock.get_version() > 0
-    messages.send(control, messages.encode({"landlock": setup["landlock"]}))
+    root: tuple[int, ...] = ()
+    if setup["draft"]:
+        try:
+            _unshare_with_user(system.NEW_MOUNTS)
+            root = (worker.mount_draft(setup),)
+        except OSError as error:
+            messages.send(control, messages.encode({"failed": error.strerror or str(error)}))
+            return
+    messages.send(control, messages.encode({"landlock": setup["landlock"]}), root)
+    for descriptor in root:
+        os.close(descriptor)
     _serve(control, setup)
 
 
@@ -65,13 +77,17 @@ def _become_worker(sock: socket.socket, setup: dict[str, Any]) -> NoReturn:
 
 def _create_namespaces(*, network: bool) -> None:
     """Create namespaces: users to count processes separately, the others to isolate workers from each other."""
-    user, group = os.getuid(), os.getgid()
-    alone = system.NEW_NETWORK if network else 0
-    system.unshare(system.NEW_USERS | system.NEW_MOUNTS | system.NEW_PIDS | alone)
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
+    _unshare_with_user(system.NEW_MOUNTS | system.NEW_PIDS | (system.NEW_NETWORK if network else 0))
     if network:
         system.enable_loopback()
     if os.fork() != 0:  # only a child is inside the new PID namespace
         os._exit(0)
+
+
+def _unshare_with_user(kinds: int) -> None:
+    """Create namespaces in a new user namespace, in which this process may mount. Its user stays the same."""
+    user, group = os.getuid(), os.getgid()
+    system.unshare(system.NEW_USERS | kinds)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)

@@ -9,7 +9,7 @@ from typing import Self
 
 from doorward.core.errors import Conflict, NotFound
 from doorward.sandbox.safefs.file_status import FileMark, make_mark, require_file
-from doorward.sandbox.safefs.guarded_paths import is_guarded
+from doorward.sandbox.safefs.guarded_paths import find_guarded_path
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS, open_beneath, openat2
 from doorward.sandbox.safefs.os_errors import translate_os_errors
 from doorward.sandbox.safefs.unnamed_file import UnnamedFile
@@ -100,9 +100,10 @@ class StagedChange:
         """Refuse a guarded file that is reached by another name: approval is decided by the name."""
         folder, workspace = (os.readlink(f"/proc/self/fd/{descriptor}") for descriptor in (self._folder, root))
         real = f"{folder[len(workspace) :].lstrip('/')}/{self._name}".lstrip("/")
-        if is_guarded(real) and not is_guarded(self._path):
+        row = find_guarded_path(real)
+        if row is not None and row != find_guarded_path(self._path):
             raise Conflict(
-                f"The path {self._path!r} leads through a symlink to {real!r}, which decides what git runs.",
+                f"The path {self._path!r} leads through a symlink to {real!r}, which your own tools run later.",
                 hint=f"Give the path {real!r} itself.",
             )
 

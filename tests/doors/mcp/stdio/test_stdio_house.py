@@ -127,7 +127,7 @@ def test_a_server_gets_the_house_from_a_client_and_gives_it_back_at_its_end(door
 
 
 def test_a_call_may_finish_before_the_house_is_handed_over(talkative: Doorward, theatre: Stage) -> None:
-    with StdioClient(talkative, "--room=lab") as host:
+    with StdioClient(talkative, "--room=lab", "--tools=all") as host:
         host.initialize()
         call = host.begin_call("talk_live", port=theatre.port)
         talker = theatre.talker()

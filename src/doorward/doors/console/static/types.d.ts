@@ -99,8 +99,11 @@ interface Room {
   title?: string;
   topic?: string;
   recipe: string;
+  workspace?: string;
   direct: boolean;
   archived: boolean;
+  /** Whether its recipe only records what it would refuse or ask. */
+  observes?: boolean;
   unread: number;
   read?: number;
   members: Record<string, string>;
@@ -210,7 +213,20 @@ interface Approval {
   linesAdded?: number;
   linesRemoved?: number;
   why?: string;
-  decisions?: { decider: string; verdict: "approve" | "deny"; at: string; counts: boolean }[];
+  decisions?: {
+    decider: string;
+    verdict: "approve" | "deny";
+    at: string;
+    counts: boolean;
+    scope: "once" | "session" | "always";
+    rule: string;
+  }[];
+  /** Why it was denied. */
+  reason?: string;
+  /** Seconds for which a look holds it; 0 for not at all. */
+  holdSeconds?: number;
+  /** The person whose look holds it. */
+  heldBy?: string;
   /** Why the current user cannot decide. */
   cannotDecide?: string;
   waitsForYou?: boolean;

@@ -32,6 +32,8 @@ class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """The first line of a client on the socket. The operating system guarantees that it is the owner."""
 
     room: str = ""
+    folder: str = ""
+    """The client's folder, unless a room was named. The room that works there takes the place of `room`."""
     speak_as: str = ""
     """The agent name that the person chose; empty: the client's own name, if it is valid for an agent."""
     client: str = ""

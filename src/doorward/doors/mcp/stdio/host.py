@@ -10,6 +10,8 @@ import socket
 from collections.abc import Callable
 from types import TracebackType
 
+import msgspec
+
 from doorward.commands.context import Services
 from doorward.config.home import Home, bind_private_socket
 from doorward.core.errors import BadParams, DoorwardError, Overloaded
@@ -115,7 +117,7 @@ class StdioHost:
         loop = asyncio.get_running_loop()
         try:
             try:
-                wanted = await handshake.receive_hello(sock)
+                wanted = self._place(await handshake.receive_hello(sock))
                 self._check_hello(wanted)
             except DoorwardError as error:
                 await loop.sock_sendall(sock, handshake.encode_line(handshake.refusal(error)))
@@ -138,6 +140,11 @@ class StdioHost:
         if task is not None:
             self._connections[task] = guest
         await guest.serve(sock)
+
+    def _place(self, wanted: Hello) -> Hello:
+        """Put a client that named no room into the room of its folder, if there is one."""
+        found = self._services.rooms.find_by_folder(LOCAL, wanted.folder) if wanted.folder else ""
+        return msgspec.structs.replace(wanted, room=found) if found else wanted
 
     def _check_hello(self, wanted: Hello) -> None:
         """Refuse what would fail later, with the gate's own error."""

@@ -54,7 +54,7 @@ function useApprovals() {
   const load = async () => {
     const { items } = await get("/approvals", { pending: true, limit: 500 });
     pendingApprovals.set(items);
-    // A known approval changes only by a decision, and events announce decisions.
+    // A known approval changes only by a decision or a look, and events announce both.
     const known = new Set(shown.current.filter((one) => one.state === "pending").map((one) => one.id));
     for (const id of known) if (!items.some((one) => one.id === id)) refresh(id);
     const fresh = items.slice(-MAX_CARDS).filter((one) => !known.has(one.id));
@@ -71,7 +71,7 @@ function useApprovals() {
   /** @type {Loadable<ListData>} */
   const from = useLive(load, {
     "approval:": ({ event, data }) => {
-      if (event === "approval:decided") refresh(data.approval);
+      if (event === "approval:decided" || event === "approval:held") refresh(data.approval);
       return true;
     },
     "question:": true,

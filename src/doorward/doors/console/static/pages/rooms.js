@@ -60,7 +60,7 @@ function RoomEntry(/** @type {{room: Room}} */ { room }) {
       </span>
       ${room.topic && html`<span class="room-topic"><${SafeText} text=${room.topic} /></span>`}
       <span class="quiet">${people} ${people === 1 ? "person" : "people"}, ${others} ${others === 1 ? "AI" : "AIs"} ·
-        recipe <code>${room.recipe}</code> ${room.archived && html`<${Badge}>archived</${Badge}>`}</span>
+        recipe <code>${room.recipe}</code>${room.workspace && html` · <code><${SafeText} text=${room.workspace} /></code>`} ${room.archived && html`<${Badge}>archived</${Badge}>`}</span>
     </a>
   </li>`;
 }

@@ -1,12 +1,13 @@
 // @ts-check
-// One approval: who asks, the exact call, the change it would make, the time that is left, and two buttons. After the
-// decision the card shows the outcome.
+// One approval: who asks, the exact call, the change it would make, the time that is left, and the answers. A person who
+// may decide and looks at the card holds it. After the decision the card shows the outcome.
 
 import { encode, get, post } from "../lib/api.js";
 import { appendPreview, explainLate, recallPreview, refusals, rememberRefusal } from "../lib/decisions.js";
 import { formatNumber, formatTimeLeft, toDate } from "../lib/format.js";
 import { Diff } from "./diff.js";
 import { isInSequence } from "./keyboard.js";
+import { LastingAnswer } from "./lasting-answer.js";
 import {
   announce,
   Badge,
@@ -21,6 +22,7 @@ import {
   Time,
   useEffect,
   useLoad,
+  useRef,
   useSignal,
   useState,
   useTick,
@@ -48,6 +50,35 @@ function Countdown({ until, from, onEnd }) {
   </span>`;
 }
 
+/** Hold an approval as soon as its card is on the screen of a person who may decide. @param {Approval} approval */
+function useHold(approval) {
+  /** @type {{current: HTMLElement | null}} */
+  const card = useRef(null);
+  const holds = approval.state === "pending" && !approval.cannotDecide && Boolean(approval.holdSeconds) && !approval.heldBy;
+  useEffect(() => {
+    if (!holds || !card.current) return undefined;
+    let onScreen = false;
+    let asked = false;
+    const look = () => {
+      if (asked || !onScreen || document.visibilityState !== "visible") return;
+      asked = true;
+      // The event about it brings the new time. If it fails, the card keeps its own.
+      post(`/approvals/${encode(approval.id)}/hold`).catch(() => {});
+    };
+    const observer = new IntersectionObserver((entries) => {
+      onScreen = entries.some((one) => one.isIntersecting);
+      look();
+    });
+    observer.observe(card.current);
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      observer.disconnect();
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [approval.id, holds]);
+  return card;
+}
+
 /**
  * `onChange` receives the approval after the user decided or tried to. In its room, the card is part of the message.
  *
@@ -60,13 +91,16 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   const [busy, setBusy] = useState("");
   const refusal = useSignal(refusals)[approval.id];
   const [confirming, setConfirming] = useState(false);
+  const [lasting, setLasting] = useState(/** @type {import("./lasting-answer.js").Scope | ""} */ (""));
+  const [reason, setReason] = useState("");
+  const card = useHold(approval);
   const waiting = approval.state === "pending";
   const approvals = (approval.decisions ?? []).filter((one) => one.verdict === "approve" && one.counts).length;
-  const decide = async (/** @type {"approve" | "deny"} */ verdict) => {
+  const decide = async (/** @type {"approve" | "deny"} */ verdict, /** @type {Record<string, string>} */ answer = {}) => {
     setBusy(verdict);
     let refused = null;
     try {
-      await post(`/approvals/${encode(approval.id)}/${verdict}`);
+      await post(`/approvals/${encode(approval.id)}/${verdict}`, answer);
       announce(verdict === "approve" ? "Approved" : "Denied");
     } catch (error) {
       refused = error;
@@ -82,15 +116,17 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
     setBusy("");
   };
   const approve = () => (approval.safety === "dangerous" ? setConfirming(true) : decide("approve"));
+  const deny = () => decide("deny", reason.trim() ? { reason: reason.trim() } : {});
   const mayDecide = waiting && !approval.cannotDecide;
+  const mayLast = Boolean(approval.room) && approval.quorum === 1;
   const onKey = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !mayDecide || busy) return;
-    if (isInSequence() || event.target.closest("dialog")) return;
+    if (isInSequence() || event.target.closest("dialog, input")) return;
     if (event.key === "a" || event.key === "d") {
       event.preventDefault();
       event.stopPropagation();
       if (event.key === "a") approve();
-      else decide("deny");
+      else deny();
     }
   };
   const id = `approval-${approval.id}`;
@@ -100,6 +136,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
     class=${`card approval ${approval.state}`}
     role=${inRoom ? "group" : undefined}
     id=${id}
+    ref=${card}
     tabindex="0"
     onKeyDown=${onKey}
     aria-labelledby=${`${id}-title`}
@@ -140,10 +177,17 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
       : html`<div class="actions start">
           <${Button} kind="primary" busy=${busy === "approve"} disabled=${Boolean(busy)} onClick=${approve}
             >Approve<span class="unseen"> ${approval.command}</span></${Button}>
-          <${Button} kind="danger" busy=${busy === "deny"} disabled=${Boolean(busy)} onClick=${() => decide("deny")}
+          ${mayLast &&
+          html`<${Button} disabled=${Boolean(busy)} onClick=${() => setLasting("session")}>For this session…</${Button}>
+            <${Button} disabled=${Boolean(busy)} onClick=${() => setLasting("always")}>Always…</${Button}>`}
+          <${Button} kind="danger" busy=${busy === "deny"} disabled=${Boolean(busy)} onClick=${deny}
             >Deny<span class="unseen"> ${approval.command}</span></${Button}>
+          <input class="reason" aria-label="Reason for a denial" placeholder="Reason, if you deny it" maxlength="500" value=${reason}
+            onInput=${(event) => setReason(event.currentTarget.value)} />
           <span class="quiet keys" aria-hidden="true">Keys: <kbd>a</kbd> approve, <kbd>d</kbd> deny</span>
         </div>`)}
+    ${lasting &&
+    html`<${LastingAnswer} approval=${approval} scope=${lasting} onAnswer=${(answer) => decide("approve", answer)} onClose=${() => setLasting("")} />`}
     ${confirming &&
     html`<${Confirm} title="Approve a dangerous command?" action="Approve" onConfirm=${() => decide("approve")}
       onClose=${() => setConfirming(false)}>
@@ -189,6 +233,8 @@ function Decisions(/** @type {{approval: Approval}} */ { approval }) {
       ${decisions.map(
         (one) => html`<li key=${one.decider}>
           <strong><${SafeText} text=${one.decider} /></strong>${one.verdict === "approve" ? " approved" : " denied"} <${Time} at=${one.at} />
+          ${one.rule && html`, ${one.scope === "always" ? "always" : "for the session"}: <${SafeText} text=${one.rule} />`}
+          ${one.verdict === "deny" && approval.reason && html`: <${SafeText} text=${approval.reason} />`}
         </li>`,
       )}
     </ul>`}

@@ -235,11 +235,13 @@ function Settings(/** @type {PanelProps} */ { facts, reload, path, navigate }) {
         <dt>Name</dt><dd><code>${facts.room}</code></dd>
         ${facts.topic && html`<dt>Topic</dt><dd><${SafeText} text=${facts.topic} /></dd>`}
         <dt>Recipe</dt><dd><a href=${recipeUrl}>${facts.recipe}</a></dd>
+        <${Workspace} folder=${facts.workspace} />
       </dl>
       <p class="quiet">${readOnly}</p>`;
   if (!recipes.data && !recipes.problem) return html`<${Loading} />`;
   const known = (recipes.data?.items ?? []).map((one) => one.recipeId ?? one.id);
-  return html`<form onSubmit=${save}>
+  return html`${facts.workspace && html`<dl class="facts"><${Workspace} folder=${facts.workspace} /></dl>`}
+    <form onSubmit=${save}>
       <${Field} label="Title" value=${values.title} onInput=${change("title")} maxlength="100" hint=${`Shown to people. Commands use the name, ${facts.room}.`} />
       <${Field} label="Topic" type="textarea" rows=${2} value=${values.topic} onInput=${change("topic")} maxlength="500" />
       <${Field} label="Recipe" options=${[...new Set([facts.recipe, ...known])]} value=${values.recipe} onChange=${change("recipe")} hint="What AIs and people may run in this room." />
@@ -255,4 +257,9 @@ function Settings(/** @type {PanelProps} */ { facts, reload, path, navigate }) {
     html`<${Confirm} title="Archive this room?" action="Archive" onClose=${() => setArchiving(false)} onConfirm=${archive}>
       <p>The room becomes read-only until it is reopened.</p>
     </${Confirm}>`}`;
+}
+
+/** The folder that commands in the room work in, if it has one of its own. */
+function Workspace(/** @type {{folder?: string}} */ { folder }) {
+  return folder && html`<dt>Workspace</dt><dd><code><${SafeText} text=${folder} /></code></dd>`;
 }

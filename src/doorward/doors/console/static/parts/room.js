@@ -138,6 +138,7 @@ export function RoomView({ name, navigate, query }) {
       onMissed(reloadFacts),
       onEvent("room:", ({ data }) => data.room === name && reloadFacts()),
       onEvent("persona:", reloadFacts),
+      onEvent("recipe:", reloadFacts),
     ];
     return () => {
       gone = true;
@@ -193,6 +194,7 @@ function RoomHeader({ facts, here, panel, setPanel, removed }) {
       <h1 id="page-title" tabindex="-1"><${SafeText} text=${facts.title || facts.room} /></h1>
       ${facts.topic && html`<p class="quiet" title=${escapeInvisible(facts.topic)}><${SafeText} text=${facts.topic} /></p>`}
       <p class="quiet">Recipe <a href=${`/console/recipes/${encode(facts.recipe)}`}>${facts.recipe}</a></p>
+      ${facts.observes && html`<p class="note" role="status"><strong>Observes only.</strong> The recipe refuses nothing and asks for nothing; it records what it would have done.</p>`}
     </div>
     ${!removed &&
     html`<div class="actions">

@@ -118,7 +118,7 @@ export function Dialog({ title, onClose, children, actions, wide = false }) {
 }
 
 /** Ask before an action. `action` is the label of its button; `onConfirm` runs it. */
-export function Confirm({ title, children, action, dismiss = "Cancel", kind = "danger", onConfirm, onClose }) {
+export function Confirm({ title, children, action, dismiss = "Cancel", kind = "danger", disabled = false, onConfirm, onClose }) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
   const confirm = async () => {
@@ -133,7 +133,7 @@ export function Confirm({ title, children, action, dismiss = "Cancel", kind = "d
       setBusy(false);
     }
   };
-  const actions = html`<${Button} kind=${kind} busy=${busy} onClick=${confirm}>${action}</${Button}>
+  const actions = html`<${Button} kind=${kind} busy=${busy} disabled=${disabled} onClick=${confirm}>${action}</${Button}>
     <${Button} onClick=${onClose}>${dismiss}</${Button}>`;
   return html`<${Dialog} title=${title} onClose=${onClose} actions=${actions}>
     ${children}

@@ -1,0 +1,203 @@
+"""The review of a draft: its difference as people and agents see it, and the merge into the workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from doorward.commands import workspace_changes
+from doorward.commands.context import Context
+from doorward.commands.file.text import Diff, count_hunks, is_text, select_hunks
+from doorward.commands.programs.git_protection import withhold_guarded
+from doorward.core.errors import BadParams, CommandFailed, Conflict, DoorwardError
+from doorward.core.escape_invisible import escape_invisible
+from doorward.gate.drafts import Draft, Drafts
+from doorward.sandbox.draft_bases import renew_base
+from doorward.sandbox.draft_changes import DraftDifference, read_difference
+from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChange, OverlayChanges, TooManyChanges
+from doorward.sandbox.safefs.guarded_paths import find_repository
+from doorward.sandbox.safefs.snapshot import Snapshot
+from doorward.store import drafts as sql
+from doorward.store.sqlite import Store
+
+log = logging.getLogger(__name__)
+
+_MOST_NAMED = 50
+_MOST_BYTES = 256 * 1024 * 1024
+"""Bytes of new content that one merge can take."""
+
+
+async def read(ctx: Context, draft: Draft) -> DraftDifference:
+    """What the draft changes in the workspace as it is now, without what a merge never applies."""
+    await ctx.services.drafts.settle(draft)
+    try:
+        return await asyncio.to_thread(_read, draft)
+    except TooManyChanges as error:
+        raise CommandFailed(
+            f"The draft {draft.id} changes more than {_MOST_BYTES} bytes outside ignored paths, too many to merge.",
+            hint="Name build output in .gitignore: ignored paths stay in the draft.",
+        ) from error
+    except UnicodeEncodeError as error:
+        raise CommandFailed(f"The draft has a file whose name is not UTF-8 text, {error.object!a}.") from error
+    except Conflict:
+        raise
+    except CHANGE_ERRORS as error:
+        raise CommandFailed(f"The changes of the draft {draft.id} cannot be read: {error}.") from error
+
+
+def _read(draft: Draft) -> DraftDifference:
+    if not os.path.isdir(draft.workspace):
+        raise Conflict(
+            f"The workspace {draft.workspace} does not exist any more. The draft {draft.id} is kept.",
+            hint="Put the folder back, or drop the draft.",
+        )
+    found = read_difference(draft.folder, draft.workspace, _MOST_BYTES)
+    return msgspec.structs.replace(found, changes=withhold_guarded(found.changes))
+
+
+def describe(draft: Draft, found: DraftDifference) -> dict[str, Any]:
+    """Describe the difference for a result: counts, first paths, conflicts and what stays in the draft."""
+    files = _outside_git(found.changes)
+    shown = workspace_changes.describe_changes(msgspec.structs.replace(found.changes, items=files))
+    described: dict[str, Any] = {
+        "changes": shown,
+        "conflicts": [{"path": one.path, "why": one.why} for one in found.conflicts[:_MOST_NAMED]],
+        "mergedByLines": list(found.merged)[:_MOST_NAMED],
+        "ignored": {"total": len(found.ignored), "first": found.ignored[:_MOST_NAMED]},
+        "gitFiles": len(found.changes.items) - len(files),
+    }
+    if draft.last_run is not None:
+        described["lastRun"] = msgspec.to_builtins(draft.last_run)
+    return described
+
+
+def render(draft: Draft, found: DraftDifference, message: str = "") -> Diff:
+    """Render the whole review for the person who decides."""
+    changes = found.changes
+    parts = [f"What it is: {escape_invisible(message, lines=False)}"] if message else []
+    if found.conflicts:
+        named = "\n".join(f"  {escape_invisible(one.path, lines=False)}: {one.why}" for one in found.conflicts)
+        parts.append(f"It cannot be merged, because the workspace changed meanwhile:\n{named}")
+    if draft.last_run is not None:
+        run = draft.last_run
+        how = f"exit code {run.exit_code}" if run.exit_code is not None else "no exit code"
+        quoted = "\n".join(f"  | {escape_invisible(line, lines=False)}" for line in run.output.splitlines())
+        parts.append(f"Last check, {escape_invisible(run.command, lines=False)}: {how}.\n{quoted}".rstrip())
+    if found.merged:
+        parts.append(f"Merged with changes that were made meanwhile: {_name(list(found.merged))}.")
+    diff = workspace_changes.render_changes(msgspec.structs.replace(changes, items=_outside_git(changes)))
+    moved = [one for one in changes.items if _is_ref(one.path)]
+    if moved:
+        parts.append("Git: " + "; ".join(_describe_ref(one) for one in moved[:_MOST_NAMED]) + ".")
+    if found.ignored:
+        parts.append(f"Ignored by .gitignore, stays in the draft: {_name(found.ignored)}.")
+    parts.append(diff.text or "It changes no file.")
+    return Diff("\n".join(parts), diff.added, diff.removed)
+
+
+async def merge(ctx: Context, draft: Draft, changes: OverlayChanges, own: Mapping[str, Snapshot]) -> None:
+    """Apply changes of a draft to the workspace, all of them or none. After a crash, none.
+
+    `own` are the draft's own versions of paths that are merged by lines.
+    """
+    why = workspace_changes.explain_not_undoable(changes)
+    if why:
+        raise CommandFailed(
+            f"The draft cannot be merged in one step: {why}.", hint="Merge it in parts: draft/merge --paths."
+        )
+    await ctx.store.write(sql.set_merging(draft.id, ctx.call.id))
+    try:
+        await workspace_changes.apply_changes(ctx, changes, Path(draft.workspace))
+    finally:
+        await ctx.store.write(sql.set_merging(draft.id, ""))
+    await asyncio.to_thread(_renew_bases, draft, changes.items, own)
+    await ctx.services.drafts.show_workspace(draft)
+
+
+async def revert_interrupted(drafts: Drafts, store: Store) -> None:
+    """Put back what interrupted merges changed in the workspace. Their drafts stay open."""
+    for draft in drafts.list_interrupted():
+        try:
+            left = await workspace_changes.revert_interrupted(store, draft.tenant, draft.workspace, draft.merging)
+        except (OSError, DoorwardError) as error:
+            log.warning("the interrupted merge of draft %s cannot be reverted now: %s", draft.id, error)
+            continue
+        log.warning(
+            "the merge of draft %s was interrupted; the workspace is as before%s",
+            draft.id,
+            f", except for {', '.join(left)}, which changed since" if left else "",
+        )
+        await drafts.end_merge(draft)
+
+
+def select(found: DraftDifference, paths: Sequence[str], hunks: Mapping[str, Sequence[int]]) -> OverlayChanges:
+    """The chosen part of a difference: files, folders with everything in them, or single hunks of files."""
+    items = {one.path: one for one in found.changes.items}
+    for path in (*paths, *hunks):
+        if path not in items and not any(one.startswith(f"{path}/") for one in items):
+            valid = _name([one.path for one in _outside_git(found.changes)]) or "none"
+            raise BadParams(f"The draft does not change {path[:200]!r}; valid: {valid}.")
+    chosen: dict[str, OverlayChange] = {}
+    for path, one in items.items():
+        if path in hunks:
+            chosen[path] = _with_hunks(one, hunks[path])
+        elif any(path == part or path.startswith(f"{part}/") for part in paths):
+            chosen[path] = one
+    parents = {str(parent) for path in chosen for parent in Path(path).parents}
+    kept = [
+        chosen.get(path) or one
+        for path, one in items.items()
+        if path in chosen or (path in parents and one.after is not None and one.after.kind == "folder")
+    ]
+    return msgspec.structs.replace(found.changes, items=kept)
+
+
+def _with_hunks(one: OverlayChange, numbers: Sequence[int]) -> OverlayChange:
+    before = one.before.content if one.before is not None and one.before.kind == "file" else b""
+    after = one.after.content if one.after is not None and one.after.kind == "file" else None
+    if before is None or after is None or not (is_text(before) and is_text(after)) or one.after is None:
+        raise BadParams(f"{one.path!r} has no hunks to choose from. Choose the whole path.")
+    most = count_hunks(before, after)
+    for number in numbers:
+        if not 1 <= number <= most:
+            raise BadParams(f"{one.path!r} has hunks 1 to {most}; given {number}.")
+    content = select_hunks(before, after, set(numbers))
+    return OverlayChange(
+        one.path, one.before, Snapshot("file", one.after.mode, content, len(content), "", one.after.modified)
+    )
+
+
+def _renew_bases(draft: Draft, items: Iterable[OverlayChange], own: Mapping[str, Snapshot]) -> None:
+    """Whatever the draft has beyond these versions is new: it was not merged."""
+    for one in items:
+        renew_base(draft.bases, one.path, own.get(one.path, one.after))
+
+
+def _outside_git(changes: OverlayChanges) -> list[OverlayChange]:
+    return [one for one in changes.items if not find_repository(one.path)]
+
+
+def _is_ref(path: str) -> bool:
+    inside = path[len(find_repository(path)) + 1 :] if find_repository(path) else ""
+    return inside == "HEAD" or (inside.startswith("refs/") and not inside.endswith("/"))
+
+
+def _describe_ref(one: OverlayChange) -> str:
+    states = []
+    for state in (one.before, one.after):
+        text = (state.content or b"").decode(errors="replace").strip() if state is not None else ""
+        states.append(text.removeprefix("ref: ")[:40] or "nothing")
+    if one.after is not None and one.after.kind == "folder":
+        return f"{one.path} is new"
+    return escape_invisible(f"{one.path} moves from {states[0]} to {states[1]}", lines=False)
+
+
+def _name(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return ", ".join(escape_invisible(path, lines=False) for path in paths[:_MOST_NAMED]) + more

@@ -1,0 +1,142 @@
+"""The bases of a draft: what the workspace had at each path when the draft first changed it, for three-way merges."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+import stat
+import time
+from pathlib import Path
+
+from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
+from doorward.sandbox.safefs.snapshot import Snapshot, take_snapshot
+
+LARGEST_BASE = 16 * 1024 * 1024
+"""Of larger files, which are never merged by content, only a mark is kept."""
+
+
+def save_bases(draft: str, workspace: str, since: int | None) -> None:
+    """Keep a copy of each file of the workspace that the draft has changed and that has no base yet.
+
+    A file that changed after `since`, when the call that changed it began, may not be what that call started from. It
+    gets no base. After a restart it is not known when calls began, only when bases were saved last: `since` is None.
+    """
+    saved, now = Path(draft, "saved"), time.time_ns()
+    if since is None:
+        since = int(saved.read_text()) if saved.is_file() else 0
+    _save_folder(f"{draft}/upper", workspace, f"{draft}/bases", since)
+    new = saved.with_suffix(".new")
+    new.write_text(str(now))
+    new.replace(saved)
+
+
+def _save_folder(upper: str, lower: str, bases: str, since: int) -> None:
+    try:
+        entries = list(os.scandir(upper))
+    except (NotADirectoryError, FileNotFoundError, PermissionError):
+        return
+    for entry in entries:
+        below, base = f"{lower}/{entry.name}", f"{bases}/{entry.name}"
+        try:
+            status = os.lstat(below)
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # new in the draft, with everything in it
+        if entry.is_dir(follow_symlinks=False):
+            if stat.S_ISDIR(status.st_mode):
+                _save_folder(entry.path, below, base, since)
+            continue
+        if os.path.lexists(base) or not stat.S_ISREG(status.st_mode):
+            continue
+        if status.st_ctime_ns < since:
+            os.makedirs(bases, 0o700, exist_ok=True)
+            _save_file(below, base, status)
+
+
+def _save_file(below: str, base: str, status: os.stat_result) -> None:
+    new = f"{base}.new~"
+    if status.st_size > LARGEST_BASE:
+        os.symlink(_mark(status), new)
+    else:
+        shutil.copyfile(below, new, follow_symlinks=False)
+        os.chmod(new, stat.S_IMODE(status.st_mode) | stat.S_IRUSR)
+    if os.lstat(below).st_ctime_ns == status.st_ctime_ns:
+        os.replace(new, base)
+    else:
+        os.unlink(new)
+
+
+def _mark(status: os.stat_result) -> str:
+    return f"mark:{status.st_ino}:{status.st_size}:{status.st_ctime_ns}"
+
+
+def read_base(bases: str, path: str, workspace: str, now: Snapshot | None) -> Snapshot | None:
+    """The base of a path, of which the workspace has the version `now`; None if there is none."""
+    try:
+        root = os.open(bases, FOLDER_FLAGS)
+    except FileNotFoundError:
+        return None
+    try:
+        found = take_snapshot(root, path, LARGEST_BASE)
+        if found is not None and found.kind == "symlink":
+            same = found.content == _mark(os.lstat(f"{workspace}/{path}")).encode() if now is not None else False
+            return now if same else None
+        return found if found is not None and found.kind == "file" else None
+    finally:
+        os.close(root)
+
+
+def renew_base(bases: str, path: str, state: Snapshot | None) -> None:
+    """Make this version of a path its base, because the draft knows it now. Folders and symlinks have none."""
+    base = Path(bases, path)
+    if base.is_symlink() or base.is_file():
+        base.unlink()
+    if state is not None and state.kind == "file" and state.content is not None and len(state.content) <= LARGEST_BASE:
+        base.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        base.write_bytes(state.content)
+        base.chmod(state.mode | stat.S_IRUSR)
+
+
+def prune_layer(upper: str, workspace: str, bases: str) -> None:
+    """Remove from the layer what equals its base or deletes nothing, so that the workspace's version shows again.
+
+    The draft must not be mounted.
+    """
+    for entry in list(os.scandir(upper)):
+        below, base = f"{workspace}/{entry.name}", f"{bases}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            if os.path.isdir(below) and not os.path.islink(below):
+                prune_layer(entry.path, below, base)
+                if not os.listdir(entry.path):
+                    os.rmdir(entry.path)
+        elif stat.S_ISCHR(entry.stat(follow_symlinks=False).st_mode):
+            if not os.path.lexists(below):
+                os.unlink(entry.path)
+        elif entry.is_file(follow_symlinks=False) and _equals_base(entry.path, base):
+            os.unlink(entry.path)
+            os.unlink(base)
+
+
+def _equals_base(path: str, base: str) -> bool:
+    if not os.path.isfile(base) or os.path.islink(base):
+        return False
+    return filecmp.cmp(path, base, shallow=False) and _mode(path) == _mode(base)
+
+
+def _mode(path: str) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode) | stat.S_IRUSR
+
+
+def measure_bytes(folder: str) -> int:
+    """The bytes that a folder takes on disk."""
+    total, waiting = 0, [folder]
+    while waiting:
+        try:
+            for entry in os.scandir(waiting.pop()):
+                status = entry.stat(follow_symlinks=False)
+                total += status.st_blocks * 512
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            continue
+    return total
