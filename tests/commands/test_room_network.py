@@ -217,6 +217,16 @@ async def test_the_whole_network_needs_the_setting(driver: Any) -> None:
     assert "the setting sandbox.network is off" in done.result["network"]
 
 
+@pytest.mark.parametrize("changes", ["direct", "draft"])
+async def test_the_whole_network_is_the_machines_also_in_a_draft(opened: Any, host: Host, changes: str) -> None:
+    async with opened(changes=settings.Settings(sandbox=settings.SandboxSettings(network=True))) as driver:
+        await write_recipe(driver, "open", "all", changes=changes)
+        await driver.owner("room/create", name="open", recipe="open")
+        get = f"curl -sS http://127.0.0.1:{host.port}/"
+        done = await run(driver, "open", "bash", by="helper", command=get)
+        assert (done.status, done.result and done.result["stdout"]) == ("done", "from the host\n"), done
+
+
 BAD = {
     "https://pypi.org": "not a host",
     "pypi.org/simple": "not a host",

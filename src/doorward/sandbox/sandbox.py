@@ -221,7 +221,7 @@ class Sandbox:
         try:
             running = ProgramRun(program, worker, on_output)
             if found.namespaces:
-                proxy = await self._networks.open_proxy(profile.room) if profile.room else {}
+                proxy = await self._networks.open_proxy(profile.room_network) if profile.room_network else {}
                 return await running.run(folder, {**proxy, **program.environment}, found.level, disk)
             with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
@@ -293,9 +293,9 @@ class Sandbox:
     async def _start_confined(self, found: Confinement, profile: SandboxProfile) -> Zygote:
         toolchains = self.find_toolchains(profile) if profile.name == "build" else None
         scratch = Path() if found.namespaces else self._scratch_folder()
-        if not found.namespaces or profile.room is None:
+        if not found.namespaces or profile.room_network is None:
             return await found.start_zygote(profile, self._settings, scratch, toolchains)
-        network, release = await self._networks.acquire(found.bwrap, profile.room)
+        network, release = await self._networks.acquire(found.bwrap, profile.room_network)
         try:
             zygote = await found.start_zygote(profile, self._settings, scratch, toolchains, network)
         except BaseException:
