@@ -14,9 +14,9 @@ async def make_room(driver: Any, name: str, network: Any = "none", **commands: A
     await driver.owner("room/create", name=name, recipe=name)
 
 
-async def write_recipe(driver: Any, name: str, network: Any, **commands: Any) -> None:
+async def write_recipe(driver: Any, name: str, network: Any, changes: str = "direct", **commands: Any) -> None:
     rules = {"enabled": True, "tiers": ["information", "code"], "maxCommandsPerMinute": 10_000, **commands}
-    strategy = {"sandbox": {"network": network}, "aiCommands": rules}
+    strategy = {"changes": changes, "sandbox": {"network": network}, "aiCommands": rules}
     recipe = {"recipeId": name, "displayName": name, "strategy": strategy}
     (driver.house.home.recipes / f"{name}.json").write_text(json.dumps(recipe))
     await driver.house.services.recipes.load()

@@ -211,6 +211,21 @@ async def approved(driver: Any, waiting: Outcome) -> Outcome:
     return outcome
 
 
+async def test_in_a_draft_it_serves_the_draft_and_the_workspace_stays(driver: Any, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "answer").write_text("old")
+    await driver.owner("room/create", name="web", recipe="coding", workspace=str(project))
+    await run(driver, "web", "file/write", by="helper", path="answer", content="new")
+    serve = "echo > made; exec python3 -u -m http.server 8080"
+    id = await started(driver, "web", serve, by="helper")
+    await until(lambda: _has_ports(driver, id), AT_LEISURE)
+    got = await run(driver, "web", "bash", by="helper", command="curl -sS localhost:8080/answer; ls")
+    assert got.result["stdout"] == "newanswer\nmade\n"
+    assert [(path.name, path.read_text()) for path in project.iterdir()] == [("answer", "old")]
+    assert (await driver.owner("process/stop", id=id)).result["state"] == "ended"
+
+
 async def test_a_process_ends_with_doorward_and_the_next_one_says_so(opened: Any) -> None:
     marker = f"marker-{secrets.token_hex(8)}"
     async with opened() as driver:

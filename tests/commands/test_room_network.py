@@ -15,6 +15,7 @@ from room_house import make_room, run, say, write_recipe
 from doorward.config import settings
 from doorward.core.host_rules import find_rule, parse_rule
 from doorward.core.model import Credential, Request
+from doorward.doors.line.tokenless_access import TokenlessAccess
 from doorward.gate.executions.notices import OutputNotice
 from doorward.gate.recipes.recipe import BadRecipe, parse_recipe
 from waiting import until
@@ -90,7 +91,9 @@ async def test_a_listed_name_that_leads_to_a_private_address_is_refused(opened: 
         assert host.requests == []
         # An address that the recipe itself names is meant.
         assert await say(driver, "web", f"curl -sS --noproxy '' http://127.0.0.1:{host.port}/") == "from the host\n"
-        assert driver.house.services.sandbox.has_networked_programs
+        access = TokenlessAccess(driver.house.services)
+        assert not access.is_allowed
+        assert "a program of a room reached a port of this machine" in access.warning
 
 
 @contextlib.contextmanager
@@ -212,6 +215,16 @@ async def test_the_whole_network_needs_the_setting(driver: Any) -> None:
     await make_room(driver, "open", "all")
     done = await run(driver, "open", "bash", command="true")
     assert "the setting sandbox.network is off" in done.result["network"]
+
+
+@pytest.mark.parametrize("changes", ["direct", "draft"])
+async def test_the_whole_network_is_the_machines_also_in_a_draft(opened: Any, host: Host, changes: str) -> None:
+    async with opened(changes=settings.Settings(sandbox=settings.SandboxSettings(network=True))) as driver:
+        await write_recipe(driver, "open", "all", changes=changes)
+        await driver.owner("room/create", name="open", recipe="open")
+        get = f"curl -sS http://127.0.0.1:{host.port}/"
+        done = await run(driver, "open", "bash", by="helper", command=get)
+        assert (done.status, done.result and done.result["stdout"]) == ("done", "from the host\n"), done
 
 
 BAD = {

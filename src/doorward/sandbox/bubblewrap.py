@@ -24,10 +24,10 @@ def build_zygote_command(
 ) -> list[str]:
     """Build the command line for a zygote, up to the program to run. `aliases` are further paths of the workspace."""
     # The zygote needs capabilities in its own user namespace to create workers; workers drop them.
-    inherits_network = profile.network or profile.room is not None
+    inherits_network = profile.network or profile.room_network is not None
     words = [*_namespace_options(bwrap, network=inherits_network), "--cap-add", "ALL", "--as-pid-1"]
     words += _system_mounts(network=profile.network)
-    if profile.room is not None:
+    if profile.room_network is not None:
         words += ("--ro-bind-data", str(HOSTS_FD), "/etc/hosts")
     for folder in readable:
         words += ("--ro-bind-try", folder, folder)

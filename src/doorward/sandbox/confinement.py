@@ -79,7 +79,7 @@ class Confinement(msgspec.Struct, frozen=True):
         return {
             "namespaces": self.namespaces,
             "network": profile.network,
-            "room": profile.room is not None,
+            "room": profile.room_network is not None,
             "workspace": workspace,
             "layers": view.LAYERS,
             "draft": bool(profile.draft),

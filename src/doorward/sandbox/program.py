@@ -41,7 +41,13 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     draft: str = ""
     """Folder of the draft that it works on, with the layers of its overlay; empty for the workspace itself."""
     room: RoomKey | None = None
-    """The room whose network namespace it shares. Without one, and without `network`, it has a namespace of its own."""
+    """The room of the program. Without `network`, the programs of a room share a network namespace; outside rooms, each
+    has its own."""
+
+    @property
+    def room_network(self) -> RoomKey | None:
+        """The room whose network namespace it shares."""
+        return None if self.network else self.room
 
 
 OutputStream = Literal["stdout", "stderr"]

@@ -154,8 +154,13 @@ class Sandbox:
 
     @property
     def has_networked_programs(self) -> bool:
-        """Whether a program has network access now and so can reach local ports, or has reached one by a proxy."""
-        return self._program_host.with_network > 0 or self._networks.reached_loopback
+        """Whether a long-running program has network access now, and so can reach local ports."""
+        return self._program_host.with_network > 0
+
+    @property
+    def reached_loopback(self) -> bool:
+        """Whether a program of a room has reached a port of this machine through the room's proxy."""
+        return self._networks.reached_loopback
 
     async def open_port(self, name: str, room: RoomKey, port: int) -> PortForwarder:
         """Open a port of a room's loopback to the browsers that get a link to it."""
@@ -216,7 +221,7 @@ class Sandbox:
         try:
             running = ProgramRun(program, worker, on_output)
             if found.namespaces:
-                proxy = await self._networks.open_proxy(profile.room) if profile.room else {}
+                proxy = await self._networks.open_proxy(profile.room_network) if profile.room_network else {}
                 return await running.run(folder, {**proxy, **program.environment}, found.level, disk)
             with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
@@ -288,9 +293,9 @@ class Sandbox:
     async def _start_confined(self, found: Confinement, profile: SandboxProfile) -> Zygote:
         toolchains = self.find_toolchains(profile) if profile.name == "build" else None
         scratch = Path() if found.namespaces else self._scratch_folder()
-        if not found.namespaces or profile.room is None:
+        if not found.namespaces or profile.room_network is None:
             return await found.start_zygote(profile, self._settings, scratch, toolchains)
-        network, release = await self._networks.acquire(found.bwrap, profile.room)
+        network, release = await self._networks.acquire(found.bwrap, profile.room_network)
         try:
             zygote = await found.start_zygote(profile, self._settings, scratch, toolchains, network)
         except BaseException:

@@ -302,7 +302,7 @@ def _judge(
 ) -> ProgramResult:
     """The result, or the failure that carries it."""
     result = describe_end(task.argv, ended)
-    if profile.room and (refused := ctx.services.sandbox.list_refused_hosts(profile.room, ended.began)):
+    if profile.room_network and (refused := ctx.services.sandbox.list_refused_hosts(profile.room_network, ended.began)):
         result["refusedHosts"] = refused
     kept = ""
     if changes is not None and ended.stopped:

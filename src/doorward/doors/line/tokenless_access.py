@@ -11,6 +11,7 @@ log = logging.getLogger(__name__)
 
 _LOOSE = "programs may reach the network or run unconfined"
 _NETWORKED = "an MCP server that Doorward starts may use the network"
+_REACHED = "a program of a room reached a port of this machine, which the room's recipe lists"
 
 
 class TokenlessAccess:
@@ -18,7 +19,8 @@ class TokenlessAccess:
 
     A sandboxed program with network access could connect here as a process of the owner's account. So a token is
     required while programs may use the network or run unconfined, and while an MCP server may use the network: from
-    the moment that the servers file says so until the last process of that server has ended.
+    the moment that the servers file says so until the last process of that server has ended. The proxy of a room
+    connects as this process, so a token is also required once it reached a port of this machine.
     """
 
     def __init__(self, services: Services) -> None:
@@ -41,7 +43,10 @@ class TokenlessAccess:
             return ""
         if self._loose:
             return _LOOSE
-        return _NETWORKED if self._servers or self._services.sandbox.has_networked_programs else ""
+        sandbox = self._services.sandbox
+        if self._servers or sandbox.has_networked_programs:
+            return _NETWORKED
+        return _REACHED if sandbox.reached_loopback else ""
 
     @property
     def warning(self) -> str:
