@@ -53,6 +53,13 @@ async def test_other_changes_of_such_files_and_moves_lose_nothing(lab: Any) -> N
     moved = await lab.ask("bash", room="lab", params={"command": "mkdir b; mv package.json b"})
     assert "package.json" in moved.result["changes"]["withheld"]
     assert (folder / "package.json").exists()
+    (folder / "note").write_text("keep me\n")
+    away = await lab.ask("bash", room="lab", params={"command": "mkdir -p .vscode; mv note .vscode/tasks.json"})
+    assert ".vscode/tasks.json" in away.result["changes"]["withheld"]
+    assert (folder / "note").read_text() == "keep me\n"
+    virtual = await lab.ask("vfs/move", room="lab", params={"source": "/workspace/note", "target": "/workspace/.envrc"})
+    assert (virtual.status, "need approval" in virtual.message) == ("failed", True), virtual
+    assert (folder / "note").read_text() == "keep me\n"
 
 
 async def test_a_persons_own_program_and_an_approved_run_make_such_changes(lab: Any) -> None:

@@ -51,12 +51,25 @@ def withhold_guarded(changes: OverlayChanges, *, asks: bool = False) -> OverlayC
     }
     if not withheld:
         return changes
-    rows = {row for path in withheld if (row := find_guarded_path(path)) and row.level == "ask"}
-    withheld |= {path for path in gone if find_guarded_path(path) in rows}  # it may have been moved
+    withheld |= _find_moved(changes, withheld)
     kept_folders = {parent for path in withheld for parent in _list_parents(path)}
     withheld |= gone & kept_folders
     kept = [one for one in changes.items if one.path not in withheld and find_repository(one.path) not in withheld]
     return msgspec.structs.replace(changes, items=kept, withheld=sorted({*changes.withheld, *withheld}))
+
+
+def _find_moved(changes: OverlayChanges, withheld: set[str]) -> set[str]:
+    """The removals that may be moves to a withheld path. Without them, the content would be lost."""
+    kept = {one.after.content for one in changes.items if one.path in withheld and one.after is not None}
+    rows = {row for path in withheld if (row := find_guarded_path(path)) and row.level == "ask"}
+    return {
+        one.path
+        for one in changes.items
+        if one.after is None
+        and one.before is not None
+        and one.before.kind != "folder"
+        and (one.before.content in kept or find_guarded_path(one.path) in rows)
+    }
 
 
 def is_writable_guarded(path: str) -> bool:

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Sequence
 
 from doorward.commands.context import Context
-from doorward.core.errors import BadParams, NotFound
+from doorward.core.errors import BadParams, NotFound, NotPermitted
 from doorward.shell.vfs import paths
 from doorward.shell.vfs.data_mount import DataMount
 from doorward.shell.vfs.inner_calls import call_inner_with_id
@@ -175,7 +175,10 @@ class VirtualTree:
         command = _MOVE if move else _COPY
         if recursive and not move:
             words.insert(0, "--recursive")
-        _, call = await call_inner_with_id(self.ctx, command, arguments=words)
+        result, call = await call_inner_with_id(self.ctx, command, arguments=words)
+        withheld = result.get("withheld") or result.get("changes", {}).get("withheld")
+        if withheld:
+            raise NotPermitted(withheld, rule="built-in: programs do not change files that run later")
         did: VirtualChange = {
             "path": source,
             "did": "moved" if move else "copied",
