@@ -62,8 +62,10 @@ def recorded(name: str, home: Path) -> str:
         "LANG": "C.UTF-8",
         "TERM": "dumb",
     }
-    subprocess.run([program, "init"], env=environment, check=True, capture_output=True)  # noqa: S603
-    process = subprocess.Popen([program, "shell"], env=environment, stdin=slave, stdout=slave, stderr=slave)  # noqa: S603
+    subprocess.run([program, "init"], cwd=home.parent, env=environment, check=True, capture_output=True)  # noqa: S603
+    process = subprocess.Popen(  # noqa: S603
+        [program, "shell"], cwd=home.parent, env=environment, stdin=slave, stdout=slave, stderr=slave
+    )
     os.close(slave)
     text = "$ doorward shell\n"
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from msgspec import Meta
 
@@ -43,8 +43,8 @@ class ApprovalFacts(TypedDict):
 
 
 class ApprovalGiven(ApprovalFacts):
-    rule: Annotated[str, Meta(description="Later calls that the answer covers, in words; empty if none")]
-    recipeChange: Annotated[str, Meta(description="The execution that changed the recipe, for undo; empty if none did")]
+    rule: NotRequired[Annotated[str, Meta(description="Later calls that the answer covers, in words")]]
+    recipeChange: NotRequired[Annotated[str, Meta(description="The execution that changed the recipe, for undo")]]
 
 
 class ApprovalListItem(ApprovalFacts):
@@ -193,7 +193,7 @@ async def approve(
     """
     approvals, change = ctx.services.approvals, ""
     if scope == "once":
-        return {**_describe(await approvals.decide(ctx.caller, id, "approve")), "rule": "", "recipeChange": ""}
+        return cast("ApprovalGiven", _describe(await approvals.decide(ctx.caller, id, "approve")))
     pending = await approvals.find_pending(ctx.caller, id)
     narrow = choose_rule(ctx, pending, rule)
     if scope == "always":
@@ -201,7 +201,8 @@ async def approve(
     else:
         await approvals.decide(ctx.caller, id, "approve", lasting=LastingAnswer(scope, narrow))
     decided = await approvals.find(ctx.caller.tenant, id)
-    return {**_describe(decided), "rule": narrow.text, "recipeChange": change}
+    more = {"rule": narrow.text, **({"recipeChange": change} if change else {})}
+    return cast("ApprovalGiven", {**_describe(decided), **more})
 
 
 @family.command(
