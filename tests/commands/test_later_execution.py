@@ -39,6 +39,7 @@ async def test_an_agents_program_cannot_make_a_persons_tools_run_something(lab: 
     for path in (".envrc", ".vscode/tasks.json", ".idea", "package.json", "sub/package.json"):
         assert path in withheld, path
     assert json.loads((folder / "package.json").read_text()) == PACKAGE
+    assert "withheld: Your own tools would run" in outcome.text
     left = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir())
     assert left == ["a.txt", "package.json"]
 

@@ -146,6 +146,8 @@ def _program_details(result: dict[str, Any]) -> list[str]:
     changes = _changes(result.get("changes") or {})
     if changes:
         lines.append(f"changes: {changes}")
+    for about in (result, result.get("changes") or {}):
+        lines += [f"{word}: {about[word]}" for word in ("withheld", "undo") if about.get(word)]
     if result.get("sandbox", "full") != "full":
         lines.append(f"sandbox: {result['sandbox']}")
     return lines + [f"[{words}]" for words in describe_truncation(result)]
