@@ -29,7 +29,10 @@ _REQUIRED = frozenset(
 """When one of these is not blocked, programs count as not confined at all."""
 
 
-_SEEN_WITHOUT_NAMESPACES = "programs can see names and sizes of files outside"
+_WITHOUT_NAMESPACES = (
+    "programs can see names and sizes of files outside",
+    "memory is limited for each process only, also in the profile build",
+)
 
 
 async def find_confinement(home: Path, settings: Settings) -> Confinement:
@@ -46,7 +49,7 @@ async def find_confinement(home: Path, settings: Settings) -> Confinement:
     except WorkerGone as error:
         return Confinement(ConfinementLevel("off", (why, f"helpers do not start ({error})"), hint), "")
     word = "degraded" if found.level.word == "full" else found.level.word
-    lacks = [why, _SEEN_WITHOUT_NAMESPACES, *found.level.missing]
+    lacks = [why, *_WITHOUT_NAMESPACES, *found.level.missing]
     if os.geteuid() == 0:
         lacks.append("processes of root are not counted")
     return Confinement(ConfinementLevel(word, tuple(lacks), hint), "")

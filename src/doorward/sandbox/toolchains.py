@@ -46,13 +46,13 @@ class _Kind(msgspec.Struct, frozen=True):
 _KINDS = (
     _Kind(".pyenv", "PYENV_ROOT", ("versions",), ("versions/*/bin",)),
     _Kind(".local/share/uv/python", "UV_PYTHON_INSTALL_DIR", (), ("*/bin",), (("UV_PYTHON_INSTALL_DIR", ""),)),
-    _Kind(".cache/uv", "UV_CACHE_DIR"),
+    _Kind(".cache/uv", "UV_CACHE_DIR", ("archive-v0",)),  # beside it are clones, which may name credentials
     _Kind(".nvm", "NVM_DIR", ("versions",), ("versions/node/*/bin",)),
     _Kind(".local/share/fnm", "FNM_DIR", ("node-versions",), ("node-versions/*/installation/bin",)),
     _Kind(".volta", "VOLTA_HOME", ("tools/image",), ("tools/image/node/*/bin",)),
     _Kind(".asdf", "ASDF_DATA_DIR", ("installs",), ("installs/*/*/bin",)),
     _Kind(".local/share/mise", "MISE_DATA_DIR", ("installs",), ("installs/*/*/bin",)),
-    _Kind(".cargo", "CARGO_HOME", ("bin", "registry", "git"), ("bin",), sets_offline=(("CARGO_HOME", "registry/.."),)),
+    _Kind(".cargo", "CARGO_HOME", ("bin", "registry"), ("bin",), sets_offline=(("CARGO_HOME", "registry/.."),)),
     _Kind(
         ".rustup",
         "RUSTUP_HOME",
@@ -60,7 +60,6 @@ _KINDS = (
         sets=(("RUSTUP_HOME", "toolchains/.."),),
     ),
     _Kind("go", "GOPATH", ("bin", "pkg/mod"), ("bin",), sets_offline=(("GOMODCACHE", "pkg/mod"),)),
-    _Kind("sdk", programs=("go*/bin",)),
     _Kind(".local/share/pnpm", "PNPM_HOME", ("store", "global"), ()),
     _Kind(".bun", "BUN_INSTALL", ("bin",), ("bin",)),
     _Kind(".deno", "DENO_INSTALL", ("bin",), ("bin",)),
@@ -77,7 +76,7 @@ _NUMBER = re.compile(r"\d+")
 
 def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) -> Toolchains:
     """Find the toolchains of the account that runs Doorward. Places that could show anything else are left out."""
-    home = Path.home()
+    home = Path(os.path.expanduser("~"))  # stays relative for an account without a home folder
     folders: list[str] = []
     programs: list[str] = []
     environment: dict[str, str] = {}
@@ -103,7 +102,7 @@ def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) 
 def _is_usable(place: str, home: Path, doorward_home: Path, workspace: str) -> bool:
     """Whether a place exists, and shows neither the home folder, Doorward's, the workspace nor the sandbox's own."""
     real = os.path.realpath(place)
-    if not os.path.exists(real) or Home(doorward_home).describe_overlap(Path(real)):
+    if not place.startswith("/") or not os.path.exists(real) or Home(doorward_home).describe_overlap(Path(real)):
         return False
     if any(is_beneath(path, hidden) for path in (place, real) for hidden in _HIDDEN):
         return False

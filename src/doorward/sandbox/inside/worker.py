@@ -211,7 +211,7 @@ def _run_program(
     cpu = 0 if stays else setup["limits"]["cpu"]
     if cpu and not setup["namespaces"]:  # the filter lets nobody change the limits of another process
         _set_limit(resource.RLIMIT_CPU, cpu, cpu + 1)
-    found = _find_in_workspace(setup["workspace"], message)
+    found = _find_in_workspace(setup["workspace"], message) if "workspace_path" in message else ""
     place = {"program": found} if found else {}
     argv = [found or message["argv"][0], *message["argv"][1:]]
     try:
@@ -276,8 +276,8 @@ def _run_program(
 
 def _find_in_workspace(workspace: str, message: dict[str, Any]) -> str:
     """The program's path in its folder or the nearest folder above it, up to the workspace; empty if it has none."""
-    folder, path = os.path.normpath(message["folder"]), message.get("workspace_path", "")
-    while path and (folder == workspace or folder.startswith(f"{workspace}/")):
+    folder, path = os.path.normpath(message["folder"]), message["workspace_path"]
+    while folder == workspace or folder.startswith(f"{workspace}/"):
         if os.path.lexists(f"{folder}/{path}"):
             return f"{folder}/{path}"
         folder = os.path.dirname(folder)
