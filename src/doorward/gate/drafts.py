@@ -134,10 +134,12 @@ class Drafts:
         """
         if caller.kind == "human" or not self.uses_drafts(caller.tenant, room):
             return None
-        chosen = self._drafts.get(self._chosen.get(session, ""))
-        if chosen is not None and chosen.belongs_to(caller) and chosen.room == room:
-            return chosen
-        own = [one for one in self._drafts.values() if one.belongs_to(caller) and one.room == room]
+        workspace = self._workspace_of(caller.tenant, room)
+        here = [one for one in self._drafts.values() if (one.room, one.workspace) == (room, workspace)]
+        own = [one for one in here if one.belongs_to(caller)]
+        chosen = self._chosen.get(session, "")
+        if any(one.id == chosen for one in own):
+            return self._drafts[chosen]
         if own:
             return max(own, key=lambda one: (one.created_at, one.id))
         if command.reads_only or command.facts.tier is not Tier.CODE:
@@ -174,16 +176,18 @@ class Drafts:
 
     async def prepare(self, call: Call) -> None:
         """Mount the draft of a call before its command runs. The first call creates it."""
-        await self.mount(self._drafts[call.draft], changes=not call.command.reads_only)
+        grows = not call.command.reads_only and not call.command.name.startswith("draft/")
+        await self.mount(self._drafts[call.draft], grows=grows)
 
-    async def mount(self, draft: Draft, *, changes: bool = False) -> str:
+    async def mount(self, draft: Draft, *, grows: bool = False) -> str:
+        """Mount a draft, if it is not, and return the path of its top folder. One that is too large may not grow."""
         limit = self._settings.draft_bytes
         async with draft.lock:
-            if changes and draft.used_bytes > limit:
+            if grows and draft.used_bytes > limit:
                 raise Conflict(
                     f"The draft {draft.id} has {draft.used_bytes} bytes; at most {limit} are allowed (setting "
                     "sandbox.draft_bytes).",
-                    hint="Delete build output in it, submit it with draft/submit, or drop it with draft/drop.",
+                    hint="Submit it with draft/submit, drop it with draft/drop, or raise the setting.",
                 )
             if draft.id not in self._drafts:
                 raise Conflict(f"The draft {draft.id} was dropped.")
