@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypedDict
 
 import msgspec
 from msgspec import Meta
 
 from doorward.commands import draft_review as review
 from doorward.commands.context import Context, Listing, make_listing
+from doorward.commands.draft_review import DifferenceFacts
 from doorward.commands.workspace_changes import KIND
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo, Undo
 from doorward.core.effect_preview import EffectPreview
 from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
-from doorward.core.three_way import merge_text
 from doorward.gate.drafts import Draft
-from doorward.sandbox.draft_bases import renew_base
-from doorward.sandbox.draft_changes import MARKERS, DraftConflict, DraftDifference
+from doorward.sandbox.draft_changes import DraftDifference
 from doorward.sandbox.overlay_changes import OverlayChanges
-from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
-from doorward.sandbox.safefs.snapshot import Snapshot, restore
+from doorward.sandbox.safefs.snapshot import Snapshot
 
 family = Family("draft", category="files")
 
@@ -35,6 +32,47 @@ Paths = Annotated[
     tuple[Annotated[str, Meta(min_length=1, max_length=4096)], ...],
     Meta(description="Only these files or folders; everything by default", max_length=1_000),
 ]
+
+
+class DraftFacts(TypedDict):
+    id: str
+    name: str
+    agent: str
+    onBehalfOf: str
+    workspace: str
+    created: str
+    bytes: Annotated[int, Meta(description="Its size on disk when it was last measured")]
+    mostBytes: int
+    current: Annotated[bool, Meta(description="Whether this call works in it")]
+
+
+class DraftStatus(DraftFacts, DifferenceFacts):
+    pass
+
+
+class DraftDiff(TypedDict):
+    draft: str
+    diff: str
+    linesAdded: int
+    linesRemoved: int
+
+
+class DraftMerge(TypedDict):
+    draft: str
+    merged: Annotated[int, Meta(description="How many paths changed in the workspace")]
+    execution: Annotated[str, Meta(description="For undo")]
+
+
+class DraftUpdate(TypedDict):
+    draft: str
+    marked: Annotated[list[str], Meta(description="Paths that have both versions now, with markers")]
+    resolved: list[str]
+    left: Annotated[list[str], Meta(description="Paths that are not text; keep one version")]
+
+
+class DraftDrop(TypedDict):
+    draft: str
+    dropped: bool
 
 
 class _Reviewed(msgspec.Struct, frozen=True):
@@ -58,7 +96,7 @@ class _Reviewed(msgspec.Struct, frozen=True):
     related=["draft/status", "draft/diff"],
     is_status_poll=True,
 )
-async def list_drafts(ctx: Context) -> Listing[dict[str, Any]]:
+async def list_drafts(ctx: Context) -> Listing[DraftFacts]:
     """List the open drafts of this room, with their agents."""
     found = ctx.services.drafts.list_room(ctx.caller.tenant, ctx.call.room)
     return make_listing([_describe(ctx, draft) for draft in found])
@@ -76,7 +114,7 @@ async def list_drafts(ctx: Context) -> Listing[dict[str, Any]]:
     examples=[Example("what did I change in my draft", {})],
     related=["draft/diff", "draft/submit"],
 )
-async def status(ctx: Context, id: DraftId = "") -> dict[str, Any]:
+async def status(ctx: Context, id: DraftId = "") -> DraftStatus:
     """Show what a draft changes: files, conflicts with the workspace, and the last test run."""
     draft = _find(ctx, id)
     return {**_describe(ctx, draft), **review.describe(draft, await review.read(ctx, draft))}
@@ -94,7 +132,7 @@ async def status(ctx: Context, id: DraftId = "") -> dict[str, Any]:
     examples=[Example("show the difference of one file", {"paths": ["src/app.py"]})],
     related=["draft/status", "draft/submit"],
 )
-async def diff(ctx: Context, id: DraftId = "", paths: Paths = ()) -> dict[str, Any]:
+async def diff(ctx: Context, id: DraftId = "", paths: Paths = ()) -> DraftDiff:
     """Show the difference between a draft and the workspace, with conflicts and what would run later."""
     draft = _find(ctx, id)
     found = await review.read(ctx, draft)
@@ -119,7 +157,7 @@ async def diff(ctx: Context, id: DraftId = "", paths: Paths = ()) -> dict[str, A
 async def submit(
     ctx: Context,
     message: Annotated[str, Meta(description="What the change is and how it was tested", max_length=2_000)] = "",
-) -> dict[str, Any]:
+) -> DraftMerge:
     """Submit your draft for review. A person sees the whole difference; once approved, it is merged into the workspace.
 
     The workspace changes all at once, and `undo` reverts it. The draft stays open for more work.
@@ -140,7 +178,7 @@ submit.asks_first = True
 
 
 @submit.describes_effect
-async def submit_effect(ctx: Context, message: str = "") -> dict[str, Any]:
+async def submit_effect(ctx: Context, message: str = "") -> DifferenceFacts:
     draft = _find(ctx, "")
     return review.describe(draft, await review.read(ctx, draft))
 
@@ -180,7 +218,7 @@ async def merge(
     hunks: Annotated[
         dict[str, tuple[int, ...]], Meta(description="Only these hunks of a file, counted from 1 as in its diff")
     ] = {},  # noqa: B006 - never changed
-) -> dict[str, Any]:
+) -> DraftMerge:
     """Merge a draft into the workspace: all of it, some files, or some hunks. The rest stays in the draft."""
     draft = _find(ctx, id)
     found = await review.read(ctx, draft)
@@ -197,7 +235,7 @@ async def merge(
 @merge.describes_effect
 async def merge_effect(
     ctx: Context, id: str = "", paths: tuple[str, ...] = (), hunks: dict[str, tuple[int, ...]] | None = None
-) -> dict[str, Any]:
+) -> DifferenceFacts:
     draft = _find(ctx, id)
     found = await review.read(ctx, draft)
     if paths or hunks:
@@ -227,7 +265,7 @@ async def update(
     keep: Annotated[
         Literal["", "draft", "workspace"], Meta(description="Whose version to keep; by default both, with markers")
     ] = "",
-) -> dict[str, Any]:
+) -> DraftUpdate:
     """Resolve conflicts in a draft after the workspace changed: both versions with markers, or one of them."""
     draft = _find(ctx, id)
     found = await review.read(ctx, draft)
@@ -236,7 +274,7 @@ async def update(
         valid = ", ".join(one.path for one in found.conflicts) or "none"
         raise BadParams(f"There is no conflict in {path!r}; valid: {valid}.")
     root = await ctx.services.drafts.mount(draft)
-    marked, resolved, left = await asyncio.to_thread(_update, draft, root, conflicts, keep)
+    marked, resolved, left = await asyncio.to_thread(review.resolve_conflicts, draft, root, conflicts, keep)
     return {"draft": draft.id, "marked": marked, "resolved": resolved, "left": left}
 
 
@@ -256,7 +294,7 @@ async def open_draft(
     ctx: Context,
     name: Annotated[str, Meta(description="A name for a new draft", max_length=100)] = "",
     id: Annotated[str, Meta(description="An open draft of yours to go on with", max_length=40)] = "",
-) -> dict[str, Any]:
+) -> DraftFacts:
     """Open another draft, or go on with an open one. This session works in it from now on."""
     drafts = ctx.services.drafts
     if not drafts.uses_drafts(ctx.caller.tenant, ctx.call.room) or ctx.caller.kind == "human":
@@ -282,7 +320,7 @@ async def open_draft(
     examples=[Example("give up this work", {"id": "5f3a9c21"})],
     related=["draft/list", "draft/status"],
 )
-async def drop(ctx: Context, id: DraftId = "") -> dict[str, Any]:
+async def drop(ctx: Context, id: DraftId = "") -> DraftDrop:
     """Delete a draft with everything in it. The workspace stays as it is."""
     draft = _find(ctx, id)
     await ctx.services.drafts.drop(draft)
@@ -308,7 +346,7 @@ def _find(ctx: Context, id: str) -> Draft:
     raise NotFound("No draft is open here. An agent's first change opens one, where the recipe says so.")
 
 
-def _describe(ctx: Context, draft: Draft) -> dict[str, Any]:
+def _describe(ctx: Context, draft: Draft) -> DraftFacts:
     return {
         "id": draft.id,
         "name": draft.name,
@@ -329,38 +367,3 @@ def _check_mergeable(found: DraftDifference) -> None:
             f"The workspace changed meanwhile, so the draft cannot be merged. {named}.",
             hint="draft/update brings the changes into the draft; resolve the markers and submit again.",
         )
-
-
-def _update(
-    draft: Draft, root: str, conflicts: list[DraftConflict], keep: str
-) -> tuple[list[str], list[str], list[str]]:
-    """Resolve conflicts in the mounted draft: with markers, or by keeping one version."""
-    marked: list[str] = []
-    resolved: list[str] = []
-    left: list[str] = []
-    top = os.open(root, FOLDER_FLAGS)
-    try:
-        for one in conflicts:
-            if keep == "workspace":
-                restore(top, one.path, one.before)
-            elif not keep:
-                merged = _merge_with_markers(one)
-                if merged is None:
-                    left.append(one.path)
-                    continue
-                restore(top, one.path, merged)
-            (resolved if keep else marked).append(one.path)
-            renew_base(draft.bases, one.path, one.before)
-    finally:
-        os.close(top)
-    return marked, resolved, left
-
-
-def _merge_with_markers(one: DraftConflict) -> Snapshot | None:
-    if one.before is None or one.after is None or one.before.kind != "file" or one.after.kind != "file":
-        return None
-    base = one.base.content if one.base is not None else b""
-    merge = merge_text(base or b"", one.before.content or b"", one.after.content or b"", MARKERS)
-    if merge is None:
-        return None
-    return Snapshot("file", one.after.mode, merge.text, len(merge.text), "", one.after.modified)

@@ -7,22 +7,27 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, NotRequired, TypedDict, cast
 
 import msgspec
+from msgspec import Meta
 
 from doorward.commands import workspace_changes
 from doorward.commands.context import Context
 from doorward.commands.file.text import Diff, count_hunks, is_text, select_hunks
+from doorward.commands.programs.family import ChangeSummary
 from doorward.commands.programs.git_protection import withhold_guarded
+from doorward.core.clock import to_iso
 from doorward.core.errors import BadParams, CommandFailed, Conflict, DoorwardError
 from doorward.core.escape_invisible import escape_invisible
+from doorward.core.three_way import merge_text
 from doorward.gate.drafts import Draft, Drafts
 from doorward.sandbox.draft_bases import renew_base
-from doorward.sandbox.draft_changes import DraftDifference, read_difference
+from doorward.sandbox.draft_changes import MARKERS, DraftConflict, DraftDifference, read_difference
 from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChange, OverlayChanges, TooManyChanges
 from doorward.sandbox.safefs.guarded_paths import find_repository
-from doorward.sandbox.safefs.snapshot import Snapshot
+from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
+from doorward.sandbox.safefs.snapshot import Snapshot, restore
 from doorward.store import drafts as sql
 from doorward.store.sqlite import Store
 
@@ -61,19 +66,51 @@ def _read(draft: Draft) -> DraftDifference:
     return msgspec.structs.replace(found, changes=withhold_guarded(found.changes))
 
 
-def describe(draft: Draft, found: DraftDifference) -> dict[str, Any]:
+class ConflictFacts(TypedDict):
+    path: str
+    why: str
+
+
+class IgnoredFacts(TypedDict):
+    total: int
+    first: list[str]
+
+
+class LastRunFacts(TypedDict):
+    command: str
+    exitCode: int | None
+    output: Annotated[str, Meta(description="The end of its output")]
+    at: str
+
+
+class DifferenceFacts(TypedDict):
+    changes: Annotated[ChangeSummary, Meta(description="The changes outside of git's own files")]
+    conflicts: Annotated[list[ConflictFacts], Meta(description="Paths that cannot be merged until they are resolved")]
+    mergedByLines: Annotated[list[str], Meta(description="Paths that the workspace changed too, and that are merged")]
+    ignored: Annotated[IgnoredFacts, Meta(description="Paths that .gitignore names; they stay in the draft")]
+    gitFiles: Annotated[int, Meta(description="How many of git's own files change")]
+    lastRun: NotRequired[Annotated[LastRunFacts, Meta(description="The last test or build in the draft")]]
+
+
+def describe(draft: Draft, found: DraftDifference) -> DifferenceFacts:
     """Describe the difference for a result: counts, first paths, conflicts and what stays in the draft."""
     files = _outside_git(found.changes)
     shown = workspace_changes.describe_changes(msgspec.structs.replace(found.changes, items=files))
-    described: dict[str, Any] = {
-        "changes": shown,
+    described: DifferenceFacts = {
+        "changes": cast("ChangeSummary", shown),
         "conflicts": [{"path": one.path, "why": one.why} for one in found.conflicts[:_MOST_NAMED]],
         "mergedByLines": list(found.merged)[:_MOST_NAMED],
         "ignored": {"total": len(found.ignored), "first": found.ignored[:_MOST_NAMED]},
         "gitFiles": len(found.changes.items) - len(files),
     }
     if draft.last_run is not None:
-        described["lastRun"] = msgspec.to_builtins(draft.last_run)
+        run = draft.last_run
+        described["lastRun"] = {
+            "command": run.command,
+            "exitCode": run.exit_code,
+            "output": run.output,
+            "at": to_iso(run.at),
+        }
     return described
 
 
@@ -171,6 +208,41 @@ def _with_hunks(one: OverlayChange, numbers: Sequence[int]) -> OverlayChange:
     return OverlayChange(
         one.path, one.before, Snapshot("file", one.after.mode, content, len(content), "", one.after.modified)
     )
+
+
+def resolve_conflicts(
+    draft: Draft, root: str, conflicts: list[DraftConflict], keep: str
+) -> tuple[list[str], list[str], list[str]]:
+    """Resolve conflicts in the mounted draft: with markers, or by keeping one version."""
+    marked: list[str] = []
+    resolved: list[str] = []
+    left: list[str] = []
+    top = os.open(root, FOLDER_FLAGS)
+    try:
+        for one in conflicts:
+            if keep == "workspace":
+                restore(top, one.path, one.before)
+            elif not keep:
+                merged = _merge_with_markers(one)
+                if merged is None:
+                    left.append(one.path)
+                    continue
+                restore(top, one.path, merged)
+            (resolved if keep else marked).append(one.path)
+            renew_base(draft.bases, one.path, one.before)
+    finally:
+        os.close(top)
+    return marked, resolved, left
+
+
+def _merge_with_markers(one: DraftConflict) -> Snapshot | None:
+    if one.before is None or one.after is None or one.before.kind != "file" or one.after.kind != "file":
+        return None
+    base = one.base.content if one.base is not None else b""
+    merge = merge_text(base or b"", one.before.content or b"", one.after.content or b"", MARKERS)
+    if merge is None:
+        return None
+    return Snapshot("file", one.after.mode, merge.text, len(merge.text), "", one.after.modified)
 
 
 def _renew_bases(draft: Draft, items: Iterable[OverlayChange], own: Mapping[str, Snapshot]) -> None:

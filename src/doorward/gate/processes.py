@@ -196,9 +196,9 @@ class RoomProcesses:
             record.exit_code = ended.exit_code
             record.end = record.end or _describe_end(ended)
         record.ended_at = self._clock.now()
-        process.program = None
         process.close_ports()
         record.note = await inspect()
+        process.program = None
         for old in [one for one in self if not one.is_running][:-_MOST_ENDED]:
             del self._processes[old.record.id]
         await self._save()

@@ -41,7 +41,7 @@ def records(doorward: Doorward) -> list[dict[str, Any]]:
 
 def test_a_client_lists_and_calls_tools(client: StdioClient) -> None:
     tools = {tool["name"] for tool in client.ask("tools/list")["result"]["tools"]}
-    assert {"data_list", "file_read"} <= tools
+    assert {"bash", "file_read"} <= tools
     result = client.call("data_count", collection="rooms")
     assert result["structuredContent"] == {"count": 1}
 
