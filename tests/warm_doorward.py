@@ -104,9 +104,9 @@ def run(
 
 
 def completed(home: Path | bytes, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
-    """The same for one home folder, in the environment of the tests."""
+    """The same for one home folder, in the environment of the tests and outside any project."""
     environment = {**os.environb, b"DOORWARD_HOME": os.fsencode(home)}
-    code, out, err = run(arguments, env=environment, cwd=Path.cwd(), stdin=None, patience=120)
+    code, out, err = run(arguments, env=environment, cwd="/", stdin=None, patience=120)
     return subprocess.CompletedProcess(["doorward", *arguments], code, out.decode(), err.decode())
 
 
