@@ -245,7 +245,7 @@ def commands(disk: Disk) -> None:
 def _doorward(disk: Disk, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "DOORWARD_HOME": str(disk.folder / "home")}
     return subprocess.run(
-        [DOORWARD, *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [DOORWARD, *arguments], cwd="/", env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

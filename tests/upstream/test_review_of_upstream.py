@@ -521,12 +521,12 @@ async def test_a_sandbox_that_is_given_up_as_it_starts_leaves_nothing_behind(tmp
     begun = []
     start = zygote.spawn_helper
 
-    def spawned(*given):
-        begun.append(start(*given))
+    def spawned(*given, **more):
+        begun.append(start(*given, **more))
         return begun[-1]
 
     monkeypatch.setattr(zygote, "spawn_helper", spawned)
-    words = bubblewrap.build_zygote_command(bwrap, SandboxProfile(workspace=str(tmp_path)), ())
+    words = bubblewrap.build_zygote_command(bwrap, SandboxProfile(workspace=str(tmp_path)), (), ())
     inner = set()
     try:
         for _ in range(30):

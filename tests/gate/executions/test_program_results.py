@@ -112,7 +112,7 @@ async def test_an_answer_from_the_cache_is_only_for_the_same_working_folder(thea
         (await puppets.on_stage("a")).end(program("here\n"))
         first = await call
         puppets.by_name.clear()
-        monkeypatch.setattr(driver.house.gate._resolver, "_workspace_of", lambda tenant: str(tmp_path))
+        monkeypatch.setattr(driver.house.gate._resolver, "_place_of", lambda *_: (str(tmp_path), ""))
         call = asked(driver, "puppet/look", "a", cache=True)
         (await puppets.on_stage("a")).end(program("there\n"))
         second = await call

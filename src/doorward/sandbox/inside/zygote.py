@@ -24,7 +24,7 @@ def main() -> None:
         return
     setup["landlock"] = landlock.get_version() > 0
     root: tuple[int, ...] = ()
-    if setup["draft"]:
+    if setup.get("draft"):
         try:
             _unshare_with_user(system.NEW_MOUNTS)
             root = (worker.mount_draft(setup),)
