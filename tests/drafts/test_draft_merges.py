@@ -7,6 +7,9 @@ import subprocess
 
 import pytest
 
+from doorward.agents.approved_merges import run_approved_merges
+from waiting import until
+
 pytestmark = pytest.mark.anyio
 
 LINES = "".join(f"line {n}\n" for n in range(1, 31))
@@ -87,6 +90,21 @@ async def test_an_agent_works_without_asking_and_one_approval_merges_everything_
     undone = await person(driver, "undo", execution=merged.call)
     assert undone.status == "done", undone
     assert listing(project) == before
+
+
+async def test_an_approved_draft_is_merged_although_its_agent_has_gone(driver, project):
+    await replace(driver, "line 2\n", "line two\n")
+    async with run_approved_merges(driver.house.gate, driver.house.services, grace=0):
+        ticket, _ = await submit(driver)
+        lasting = await driver.ask("approval/approve", by="", room="", params={"id": ticket, "scope": "always"})
+        assert "for the difference that it shows" in lasting.message
+        assert (project / "src/app.txt").read_text() == LINES
+        await driver.owner("approval/approve", id=ticket)
+        await until(lambda: (project / "src/app.txt").read_text() != LINES)
+        await driver.house.gate.settled()
+    shown = (await driver.owner("approval/show", id=ticket)).result
+    assert shown["state"] == "used"
+    assert (project / "src/app.txt").read_text() == LINES.replace("line 2\n", "line two\n")
 
 
 async def test_what_a_person_changed_meanwhile_is_merged_by_lines_and_never_lost(driver, project):

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 
 import click
 
+from doorward.agents.approved_merges import run_approved_merges
 from doorward.agents.personas.dispatcher import run_personas
 from doorward.app import House, tidy_periodically
 from doorward.core.errors import LedgerUnavailable
@@ -38,7 +39,7 @@ async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIt
     )
     background = [asyncio.create_task(chore) for chore in chores]
     try:
-        async with run_personas(house.gate, services, house.models):
+        async with run_personas(house.gate, services, house.models), run_approved_merges(house.gate, services):
             yield
     finally:
         for task in background:

@@ -174,7 +174,7 @@ async def submit(
     return {"draft": draft.id, "merged": len(reviewed.changes.items), "execution": ctx.call.id}
 
 
-submit.asks_first = True
+submit.asks_first = submit.approves_effect = True
 
 
 @submit.describes_effect

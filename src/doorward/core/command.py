@@ -158,6 +158,8 @@ class Command:
         self.equivalent = ""
         """The command whose rules in a recipe apply where the recipe does not name this one; empty for none."""
         self.asks_first = False
+        self.approves_effect = False
+        """Whether an approval is only for the effect that it showed, so that no answer covers later calls."""
         """Whether agents and programs need approval for every call, whatever the recipe says."""
         self.withheld = ""
         """Why nobody may run it now, as a sentence; empty when it is available."""

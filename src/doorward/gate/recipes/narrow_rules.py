@@ -77,6 +77,8 @@ def explain_unliftable(command: Command, params: Mapping[str, Any], kind: str) -
     """Say why no answer of a person can cover later calls like this one; empty if one can."""
     if command.facts.widens_access:
         return f"{command.name} can widen what somebody may do, so each call is asked about."
+    if command.approves_effect:
+        return f"An approval of {command.name} is for the difference that it shows, so each one is asked about."
     if kind != "human" and find_guarded_change(command, params) is not None:
         return "The call changes a path that decides what runs outside the sandbox, so each such call is asked about."
     if kind != "human" and changes_access_lists(command, params):
