@@ -200,6 +200,7 @@ async def test_what_git_would_run_later_never_leaves_a_draft_and_commits_do(driv
         driver,
         f"""git config user.email a@example.org; git config user.name agent
         git config core.fsmonitor 'touch {marker}; false'
+        git config filter.x.clean 'touch {marker}; cat'; echo '*.txt filter=x' > .gitattributes; git add .gitattributes
         printf '#!/bin/sh\\ntouch {marker}\\n' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
         echo more >> src/app.txt; echo '{{"scripts": {{"test": "touch x"}}}}' > package.json
         git commit -qam 'by the agent' --no-verify""",
@@ -209,11 +210,14 @@ async def test_what_git_would_run_later_never_leaves_a_draft_and_commits_do(driv
     _, shown = await submit(driver)
     assert ".git/config" in str(shown)
     assert "package.json" in str(shown)
+    assert "git runs the filters" in str(shown)
     merged = await person(driver, "draft/merge")
     assert merged.status == "done", merged
     assert git("log", "--format=%s").split("\n")[0] == "by the agent"
     assert git("status", "--porcelain") == "?? package.json\n"
     git("checkout", "-q", "-b", "other")
+    (project / "src/app.txt").write_text("by the person\n")
+    git("add", ".")
     assert not marker.exists()
     assert "fsmonitor" not in (project / ".git/config").read_text()
 

@@ -53,7 +53,8 @@ async def read(ctx: Context, draft: Draft) -> DraftDifference:
     except Conflict:
         raise
     except CHANGE_ERRORS as error:
-        raise CommandFailed(f"The changes of the draft {draft.id} cannot be read: {error}.") from error
+        cause = error.message if isinstance(error, DoorwardError) else str(error)
+        raise CommandFailed(f"The changes of the draft {draft.id} cannot be read: {cause.rstrip('.')}.") from error
 
 
 def _read(draft: Draft) -> DraftDifference:

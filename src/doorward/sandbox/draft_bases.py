@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import os
 import shutil
@@ -50,7 +51,8 @@ def _save_folder(upper: str, lower: str, bases: str, since: int) -> None:
             continue
         if status.st_ctime_ns < since:
             os.makedirs(bases, 0o700, exist_ok=True)
-            _save_file(below, base, status)
+            with contextlib.suppress(PermissionError):  # then a change of it in the workspace is a conflict
+                _save_file(below, base, status)
 
 
 def _save_file(below: str, base: str, status: os.stat_result) -> None:
@@ -100,27 +102,41 @@ def renew_base(bases: str, path: str, state: Snapshot | None) -> None:
 def prune_layer(upper: str, workspace: str, bases: str) -> None:
     """Remove from the layer what equals its base or deletes nothing, so that the workspace's version shows again.
 
-    The draft must not be mounted.
+    The draft must not be mounted. What programs made unreadable stays as it is.
     """
-    for entry in list(os.scandir(upper)):
+    try:
+        entries = list(os.scandir(upper))
+    except PermissionError:
+        return
+    for entry in entries:
         below, base = f"{workspace}/{entry.name}", f"{bases}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             if os.path.isdir(below) and not os.path.islink(below):
                 prune_layer(entry.path, below, base)
-                if not os.listdir(entry.path):
+                with contextlib.suppress(OSError):  # it is not empty, or may not be removed
                     os.rmdir(entry.path)
         elif stat.S_ISCHR(entry.stat(follow_symlinks=False).st_mode):
             if not os.path.lexists(below):
-                os.unlink(entry.path)
-        elif entry.is_file(follow_symlinks=False) and _equals_base(entry.path, base):
-            os.unlink(entry.path)
+                _remove(entry.path)
+        elif entry.is_file(follow_symlinks=False) and _equals_base(entry.path, base) and _remove(entry.path):
             os.unlink(base)
+
+
+def _remove(path: str) -> bool:
+    try:
+        os.unlink(path)
+    except PermissionError:  # its folder is read-only
+        return False
+    return True
 
 
 def _equals_base(path: str, base: str) -> bool:
     if not os.path.isfile(base) or os.path.islink(base):
         return False
-    return filecmp.cmp(path, base, shallow=False) and _mode(path) == _mode(base)
+    try:
+        return filecmp.cmp(path, base, shallow=False) and _mode(path) == _mode(base)
+    except PermissionError:
+        return False
 
 
 def _mode(path: str) -> int:
