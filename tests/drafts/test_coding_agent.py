@@ -34,7 +34,7 @@ PYTHON = Project(
         "def test_answer():\n    assert answer() == int(open('wanted').read())\n",
     },
     "app.py",
-    ".venv/bin/pytest -q",
+    "PYTHONDONTWRITEBYTECODE=1 .venv/bin/pytest -q",
 )
 TYPESCRIPT = Project(
     {

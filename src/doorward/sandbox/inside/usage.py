@@ -5,6 +5,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+_COUNT_PAUSE_MS = 5
+"""Between two counts of processes alone, which cost little. A fork bomb doubles in less than this."""
 _LEAST_PAUSE_MS, _MOST_PAUSE_MS = 25, 250
 _SHARE = 20
 """A check may take one part in this many of the time."""
@@ -25,7 +27,7 @@ class UsageWatch:
         self._me = os.getpid()
         self._shared = _shared_memory()
         """Shared memory of the whole machine before the program began."""
-        self.pause: int | None = _LEAST_PAUSE_MS if setup["count"] or self._memory else None
+        self.pause: int | None = _LEAST_PAUSE_MS if self._memory else _COUNT_PAUSE_MS if setup["count"] else None
         """Milliseconds until the next check; None where nothing has to be checked."""
 
     def find_excess(self) -> str:
