@@ -45,7 +45,7 @@ class Approval(msgspec.Struct, frozen=True):
     held_by: str = ""
     """The person whose look holds it."""
     reason: str = ""
-    """Why it was denied, in the words of the person who denied it."""
+    """Why it was denied, or what was approved of it, in the words of the person who decided."""
 
     @property
     def waited_until(self) -> float:
