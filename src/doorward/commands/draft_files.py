@@ -137,7 +137,7 @@ def _describe_file(one: OverlayChange, found: DraftDifference) -> FileFacts:
         "hunks": len(hunks),
     }
     note = workspace_changes.describe_change(one, has_text=bool(hunks))
-    if note:
+    if note and not _is_plain(one, hunks):
         facts["note"] = note
     later = explain_execution(one.path, one.before, one.after)
     if later:
@@ -145,6 +145,12 @@ def _describe_file(one: OverlayChange, found: DraftDifference) -> FileFacts:
     if one.path in found.merged:
         facts["mergedByLines"] = True
     return facts
+
+
+def _is_plain(one: OverlayChange, hunks: list[Diff]) -> bool:
+    """Whether the hunks say everything: a text file is new or gone, and it is no program."""
+    state = one.after if one.before is None else one.before if one.after is None else None
+    return bool(hunks) and state is not None and not state.mode & 0o111
 
 
 def _find_texts(one: OverlayChange) -> tuple[bytes, bytes] | None:
