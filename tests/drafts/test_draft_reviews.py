@@ -103,8 +103,11 @@ async def test_a_merged_part_ends_the_submission_and_the_agent_reads_what_was_le
     assert "The other names are not used any more." in outcome.text
     shown = (await driver.owner("approval/show", id=ticket)).result
     assert shown["state"] == "used"
-    assert "owner merged 2 of 5 files" in shown["reason"]
-    assert (await done(driver, "draft/status"))["changes"]["changed"] == ["a.txt", "b.txt"]
+    again = await agent(driver, "draft/submit", ticket=ticket)
+    assert "Merged 2 of 5 files (2 of 6 hunks); the rest stays in the draft. Reason: The other names" in again.message
+    status = await done(driver, "draft/status")
+    assert status["changes"]["changed"] == ["a.txt", "b.txt"]
+    assert status["lastMerge"] == told
     undone = await person(driver, "undo", execution=merged["execution"])
     assert undone.status == "done", undone
     assert (project / "a.txt").read_text() == LINES
@@ -141,7 +144,7 @@ async def test_conflicts_leave_the_other_files_to_choose_from(driver, project):
     assert {"path": "b.txt"} in left
 
 
-async def test_a_decided_submission_and_one_that_needs_two_people_cannot_be_merged_in_parts(driver, project):
+async def test_a_decided_submission_cannot_be_merged_in_parts(driver, project):
     ticket = await submit(driver)
     await driver.owner("approval/deny", id=ticket, reason="Split it.")
     late = await person(driver, "draft/merge", approval=ticket, paths=["a.txt"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 from msgspec import Meta
@@ -12,6 +12,7 @@ from doorward.commands import draft_review as review
 from doorward.commands.context import Context, Listing, make_listing
 from doorward.commands.draft_files import select
 from doorward.commands.draft_review import DifferenceFacts, find_draft
+from doorward.commands.draft_submission import DraftMerge
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Example, Family, NoUndo
@@ -42,7 +43,7 @@ class DraftFacts(TypedDict):
 
 
 class DraftStatus(DraftFacts, DifferenceFacts):
-    pass
+    lastMerge: NotRequired[Annotated[DraftMerge, Meta(description="What was merged of it last, and what was left")]]
 
 
 class DraftDiff(TypedDict):
@@ -96,9 +97,11 @@ async def list_drafts(ctx: Context) -> Listing[DraftFacts]:
     related=["draft/diff", "draft/submit"],
 )
 async def status(ctx: Context, id: DraftId = "") -> DraftStatus:
-    """Show what a draft changes: files, conflicts with the workspace, and the last test run."""
+    """Show what a draft changes: files, conflicts with the workspace, the last test run and the last merge."""
     draft = find_draft(ctx, id)
-    return {**_describe(ctx, draft), **review.describe(draft, await review.read(ctx, draft))}
+    merged = {} if draft.last_merge is None else {"lastMerge": draft.last_merge}
+    described = review.describe(draft, await review.read(ctx, draft))
+    return cast("DraftStatus", {**_describe(ctx, draft), **described, **merged})
 
 
 @family.command(

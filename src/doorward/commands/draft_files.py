@@ -41,7 +41,7 @@ class Selection(msgspec.Struct, frozen=True):
 
     changes: OverlayChanges
     summary: str
-    """How much of the whole is chosen, to follow "merged"."""
+    """How much of the whole is chosen, to end a sentence about the merge."""
     merged: list[str]
     """The first paths that are merged, whole or in part."""
     left: list[LeftFacts]
@@ -116,7 +116,8 @@ def choose(found: DraftDifference, paths: Sequence[str], hunks: Mapping[str, Seq
     left += [{"path": one.path} for one in found.conflicts]
     total, all_hunks = len(files) + len(found.conflicts), sum(one["hunks"] for one in files)
     in_hunks = f" ({chosen_hunks} of {_count(all_hunks, 'hunk')})" if chosen_hunks < all_hunks else ""
-    summary = f"{len(merged)} of {_count(total, 'file')}{in_hunks}" if left else f"all {_count(total, 'file')}"
+    part = f"{len(merged)} of {_count(total, 'file')}{in_hunks}; the rest stays in the draft."
+    summary = part if left else f"all {_count(total, 'file')}."
     return Selection(changes, summary, merged[:_MOST_NAMED], left[:_MOST_NAMED])
 
 

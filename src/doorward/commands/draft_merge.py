@@ -12,9 +12,10 @@ from doorward.commands import draft_review as review
 from doorward.commands import workspace_changes
 from doorward.commands.context import Context
 from doorward.commands.draft import DraftId, Paths
-from doorward.commands.draft_files import FileFacts, LeftFacts, choose, list_files, read_hunks, select
+from doorward.commands.draft_files import FileFacts, choose, list_files, read_hunks, select
 from doorward.commands.draft_review import ConflictFacts, DifferenceFacts, IgnoredFacts, LastRunFacts, find_draft
 from doorward.commands.draft_submission import (
+    DraftMerge,
     ReviewedMerge,
     Submission,
     check_may_end,
@@ -44,19 +45,6 @@ _MOST_NAMED = 50
 ApprovalId = Annotated[
     str, Meta(description="A draft/submit that waits, by its ticket: the difference as it was submitted", max_length=64)
 ]
-
-
-class DraftMerge(TypedDict):
-    draft: str
-    merged: Annotated[int, Meta(description="How many paths changed in the workspace")]
-    execution: Annotated[str, Meta(description="For undo")]
-    summary: NotRequired[Annotated[str, Meta(description="What a person merged with draft/merge, in one sentence")]]
-    mergedPaths: NotRequired[Annotated[list[str], Meta(description="The first paths that were merged")]]
-    left: NotRequired[
-        Annotated[list[LeftFacts], Meta(description="The first paths that stay in the draft, whole or in part")]
-    ]
-    reason: NotRequired[Annotated[str, Meta(description="Why the rest was not merged, in the words of the person")]]
-    note: NotRequired[Annotated[str, Meta(description="What became of the agent's call, if it could not be ended")]]
 
 
 class GitFacts(TypedDict):
@@ -116,7 +104,7 @@ async def submit(
     """
     effect = await asyncio.to_thread(decode_effect, ctx.effect)
     if isinstance(effect, ReviewedMerge):
-        return _describe_merge(effect)
+        return effect.result
     draft = find_draft(ctx, "")
     submitted = effect.mergeable if isinstance(effect, Submission) and effect.draft == draft.id else None
     if submitted is None:
@@ -126,7 +114,9 @@ async def submit(
     if not submitted.changes.items:
         raise Conflict("The draft changes nothing, so there is nothing to merge.")
     await review.merge(ctx, draft, submitted.changes, submitted.merged)
-    return {"draft": draft.id, "merged": len(submitted.changes.items), "execution": ctx.call.id}
+    merged: DraftMerge = {"draft": draft.id, "merged": len(submitted.changes.items), "execution": ctx.call.id}
+    await ctx.services.drafts.note_merge(draft, merged)
+    return merged
 
 
 submit.asks_first = submit.approves_effect = True
@@ -277,11 +267,11 @@ async def merge(
     own = {path: state for path, state in found.merged.items() if path not in hunks}
     await review.merge(ctx, draft, changes, own)
     merged = describe_merge(ctx, draft, selection, reason.strip())
-    note = await end_submissions(ctx, draft, merged)
-    described = _describe_merge(merged)
+    await ctx.services.drafts.note_merge(draft, merged)
+    note = await end_submissions(ctx, draft, selection, merged)
     if note:
-        described["note"] = note
-    return described
+        merged["note"] = note
+    return merged
 
 
 @merge.describes_effect
@@ -328,21 +318,6 @@ def _describe_git(found: DraftDifference) -> GitFacts:
     inside = [one.path for one in found.changes.items if find_repository(one.path)]
     repositories = sorted({find_repository(path) for path in inside})
     return {"files": len(inside), "moves": review.describe_moved_refs(found.changes), "repositories": repositories}
-
-
-def _describe_merge(merge: ReviewedMerge) -> DraftMerge:
-    described: DraftMerge = {
-        "draft": merge.draft,
-        "merged": merge.paths,
-        "execution": merge.execution,
-        "summary": merge.summary,
-        "mergedPaths": merge.merged,
-    }
-    if merge.left:
-        described["left"] = merge.left
-    if merge.reason:
-        described["reason"] = merge.reason
-    return described
 
 
 def _check_mergeable(found: DraftDifference) -> None:

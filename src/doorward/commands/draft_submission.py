@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
+from msgspec import Meta
 
 from doorward.commands.context import Context
 from doorward.commands.draft_files import LeftFacts, Selection
@@ -32,16 +34,23 @@ class Submission(msgspec.Struct, frozen=True, tag=True):
         return None if self.difference is None or self.difference.conflicts else self.difference
 
 
+class DraftMerge(TypedDict):
+    draft: str
+    merged: Annotated[int, Meta(description="How many paths changed in the workspace")]
+    execution: Annotated[str, Meta(description="For undo")]
+    summary: NotRequired[Annotated[str, Meta(description="What a person merged with draft/merge, in one sentence")]]
+    mergedPaths: NotRequired[Annotated[list[str], Meta(description="The first paths that were merged")]]
+    left: NotRequired[
+        Annotated[list[LeftFacts], Meta(description="The first paths that stay in the draft, whole or in part")]
+    ]
+    reason: NotRequired[Annotated[str, Meta(description="Why the rest was not merged, in the words of the person")]]
+    note: NotRequired[Annotated[str, Meta(description="What became of the agent's call, if it could not be ended")]]
+
+
 class ReviewedMerge(msgspec.Struct, frozen=True, tag=True):
     """What became of a submission: a person merged all of it or a part with draft/merge."""
 
-    draft: str
-    execution: str
-    paths: int
-    summary: str
-    merged: list[str]
-    left: list[LeftFacts]
-    reason: str
+    result: DraftMerge
 
 
 def encode_submission(draft: Draft, found: DraftDifference) -> tuple[bytes, bool]:
@@ -96,28 +105,32 @@ async def _list_waiting(ctx: Context, draft: Draft) -> list[Approval]:
     return found
 
 
-def describe_merge(ctx: Context, draft: Draft, selection: Selection, reason: str) -> ReviewedMerge:
-    """What this call merged, and what it left in the draft."""
-    rest = "; the rest stays in the draft" if selection.left else ""
-    return ReviewedMerge(
-        draft=draft.id,
-        execution=ctx.call.id,
-        paths=len(selection.changes.items),
-        summary=f"{ctx.caller.id} merged {selection.summary}{rest}.",
-        merged=selection.merged,
-        left=selection.left,
-        reason=reason,
-    )
+def describe_merge(ctx: Context, draft: Draft, selection: Selection, reason: str) -> DraftMerge:
+    """What this call merged, what it left in the draft, and why."""
+    described: DraftMerge = {
+        "draft": draft.id,
+        "merged": len(selection.changes.items),
+        "execution": ctx.call.id,
+        "summary": f"{ctx.caller.id} merged {selection.summary}",
+        "mergedPaths": selection.merged,
+    }
+    if selection.left:
+        described["left"] = selection.left
+    if reason:
+        described["reason"] = reason
+    return described
 
 
-async def end_submissions(ctx: Context, draft: Draft, merge: ReviewedMerge) -> str:
+async def end_submissions(ctx: Context, draft: Draft, selection: Selection, merge: DraftMerge) -> str:
     """End the waiting submissions of a draft that this call merged: they end with what was merged and left.
 
     Returns a sentence about those that somebody else decided in the meantime.
     """
     late = ""
-    effect = msgspec.msgpack.encode(merge)
-    words = f"{merge.summary} {merge.reason}".strip()
+    effect = msgspec.msgpack.encode(ReviewedMerge(merge))
+    words = f"Merged {selection.summary}"
+    if "reason" in merge:
+        words += f" Reason: {merge['reason']}"
     for one in await _list_waiting(ctx, draft):
         try:
             await ctx.services.approvals.decide(ctx.caller, one.id, "approve", words, effect=effect)

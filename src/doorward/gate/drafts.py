@@ -12,8 +12,9 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -58,6 +59,8 @@ class Draft(msgspec.Struct, kw_only=True):
     merging: str = ""
     """The call that merges it now; empty for none."""
     last_run: DraftRun | None = None
+    last_merge: Mapping[str, Any] | None = None
+    """What was merged of it last, as the result of that command."""
     stored: bool = False
     """Whether it exists: a draft that a refused call would have opened does not."""
     root: str = ""
@@ -115,8 +118,9 @@ class Drafts:
     async def load(self) -> None:
         for row in await sql.all_drafts(self._store):
             run = msgspec.json.decode(row.pop("last_run") or "null", type=DraftRun | None)
+            merge = msgspec.json.decode(row.pop("last_merge") or "null")
             folder = str(self._folder / row["id"])
-            draft = self._drafts[row["id"]] = Draft(**row, folder=folder, last_run=run, stored=True)
+            draft = self._drafts[row["id"]] = Draft(**row, folder=folder, last_run=run, last_merge=merge, stored=True)
             await self._settle(draft, None, None)
         if self._folder.is_dir():
             for left in self._folder.iterdir():
@@ -249,6 +253,10 @@ class Drafts:
     async def note_run(self, draft: Draft, run: DraftRun) -> None:
         draft.last_run = run
         await self._store.write(sql.set_last_run(draft.id, msgspec.json.encode(run).decode()))
+
+    async def note_merge(self, draft: Draft, merge: Mapping[str, Any]) -> None:
+        draft.last_merge = merge
+        await self._store.write(sql.set_last_merge(draft.id, msgspec.json.encode(merge).decode()))
 
     async def show_workspace(self, draft: Draft) -> None:
         """Let the workspace's version show again where the draft has no changes of its own.

@@ -12,8 +12,8 @@ await loadStylesheet("review.css");
 
 const OPEN_FILES = 6; // as many files, if they are short, are open at first
 const OPEN_LINES = 400;
-const FIRST_FILES = 100;
-const MORE_FILES = 400;
+const FIRST_FILES = 50;
+const MORE_FILES = 450;
 
 /**
  * Load the difference of a draft, and keep what the person leaves of it.
