@@ -48,21 +48,29 @@ export function LineCounts({ added, removed }) {
   </span>`;
 }
 
+/** @typedef {import("../lib/draft-choice.js").Left} Left */
+
 /**
- * @param {{
- *   file: DraftFile, source: DraftSource, version: string, left: import("../lib/draft-choice.js").Left,
- *   setLeft: (left: import("../lib/draft-choice.js").Left) => void, choosable: boolean, opened: boolean,
- *   onChanged: () => void
- * }} props `opened` says whether it is open at first; `onChanged` is called when the draft changed since it was listed
+ * @typedef {{
+ *   file: DraftFile, source: DraftSource, version: string, left: Left, setLeft: (change: (before: Left) => Left) => void,
+ *   choosable: boolean, opened: boolean, onChanged: () => void
+ * }} FileProps `opened` says whether it is open at first; `onChanged` is called when the draft changed since it was listed
  */
-export function DraftFileEntry({ file, source, version, left, setLeft, choosable, opened, onChanged }) {
+
+/** A file in the list. It renders again only when the choice of this very file changes, since there may be many. */
+export function DraftFileEntry(/** @type {FileProps} */ props) {
+  return useMemo(() => html`<${OpenableFile} ...${props} />`, [props.file, props.left.get(props.file.path), props.version, props.choosable]);
+}
+
+/** @param {FileProps} props */
+function OpenableFile({ file, source, version, left, setLeft, choosable, opened, onChanged }) {
   const [open, setOpen] = useState(opened);
   const name = escapeInvisible(file.path);
   const change = CHANGES[file.change];
   const state = readState(file, left);
   return html`<li class=${`review-file ${state === "none" ? "left" : ""}`}>
     <div class="review-head">
-      ${choosable && html`<${Tick} state=${state} label=${`Merge ${name}`} onChange=${(chosen) => setLeft(chooseFile(left, file, chosen))} />`}
+      ${choosable && html`<${Tick} state=${state} label=${`Merge ${name}`} onChange=${(chosen) => setLeft((before) => chooseFile(before, file, chosen))} />`}
       <button type="button" class="review-toggle" aria-expanded=${open ? "true" : "false"} onClick=${() => setOpen(!open)}>
         <span class="review-arrow" aria-hidden="true">${open ? "▾" : "▸"}</span>
         <${FilePath} path=${file.path} />
@@ -84,7 +92,7 @@ export function DraftFileEntry({ file, source, version, left, setLeft, choosable
 
 const sentence = (/** @type {string} */ text) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}.`;
 
-/** @param {Omit<Parameters<typeof DraftFileEntry>[0], "opened">} props */
+/** @param {Omit<FileProps, "opened">} props */
 function Hunks({ file, source, version, left, setLeft, choosable, onChanged }) {
   const { room, ...which } = source;
   /** @type {Loadable<DraftHunk[]>} */
@@ -104,7 +112,7 @@ function Hunks({ file, source, version, left, setLeft, choosable, onChanged }) {
   return from.data.map(
     (hunk) => html`<${Hunk} key=${hunk.number} hunk=${hunk} name=${escapeInvisible(file.path)} total=${file.hunks}
       chosen=${isHunkChosen(file, hunk.number, left)} choosable=${choosable && file.hunks > 1} loadMore=${hunk.next === null ? null : loadMore(hunk)}
-      onChange=${(chosen) => setLeft(chooseHunk(left, file, hunk.number, chosen))} />`,
+      onChange=${(chosen) => setLeft((before) => chooseHunk(before, file, hunk.number, chosen))} />`,
   );
 }
 

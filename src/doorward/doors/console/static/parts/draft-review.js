@@ -34,7 +34,7 @@ export function useDraftReview({ room, ...which }) {
 /**
  * @param {{
  *   review: DraftReviewFacts, source: import("./draft-file.js").DraftSource, left: import("../lib/draft-choice.js").Left,
- *   setLeft: (left: import("../lib/draft-choice.js").Left) => void, choosable: boolean, reload: () => Promise<any>, conflictHelp?: any
+ *   setLeft: import("./draft-file.js").FileProps["setLeft"], choosable: boolean, reload: () => Promise<any>, conflictHelp?: any
  * }} props `conflictHelp` says how to solve conflicts; by default the user keeps one version here
  */
 export function DraftReview({ review, source, left, setLeft, choosable, reload, conflictHelp }) {
@@ -100,7 +100,7 @@ function Files({ review, source, left, setLeft, choosable, reload }) {
   const opened = files.length <= OPEN_FILES && lines <= OPEN_LINES;
   const chosen = files.filter((one) => left.get(one.path) !== true).length;
   const state = left.size === 0 ? "all" : chosen ? "some" : "none";
-  const chooseAll = (/** @type {boolean} */ on) => setLeft(on ? new Map() : new Map(files.map((one) => [one.path, true])));
+  const chooseAll = (/** @type {boolean} */ on) => setLeft(() => (on ? new Map() : new Map(files.map((one) => [one.path, true]))));
   const count = (/** @type {"linesAdded" | "linesRemoved"} */ what) => files.reduce((sum, one) => sum + one[what], 0);
   if (!files.length) return review.conflicts.length ? null : html`<p>The draft changes no file.</p>`;
   return html`<section class="review-files" aria-label="Changed files">
