@@ -127,7 +127,7 @@ def test_a_conflict_names_its_file_and_a_person_or_the_agent_solves_it(console: 
     conflicts = one.get_by_role("region", name="Conflicts")
     expect(conflicts).to_contain_text("a.txt: both sides changed the same lines in one place.")
     expect(one.get_by_text("Merge 1 of 2 files; the rest stays in the draft.", exact=True)).to_be_visible()
-    one.get_by_role("button", name="Ask the agent to solve them…").click()
+    one.get_by_role("button", name="Ask the agent to solve conflicts…").click()
     expect(one.get_by_label("Reason, for the agent to read")).to_have_value(
         "The workspace changed meanwhile. Run draft/update, solve the conflicts in a.txt, and submit again."
     )

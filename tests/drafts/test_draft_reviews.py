@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from doorward.agents.approved_merges import run_approved_merges
@@ -152,6 +154,20 @@ async def test_a_decided_submission_cannot_be_merged_in_parts(driver, project):
     assert "Split it" in late.message
     assert (await person(driver, "draft/review", approval="01k9x2m4q7ab3cde")).code == "not_found"
     assert (project / "a.txt").read_text() == LINES
+
+
+async def test_a_submission_that_needs_two_people_is_not_merged_in_parts_by_one(driver, project):
+    recipe = (await driver.owner("recipe/show", id="coding")).result["recipe"]
+    recipe["recipeId"] = "careful"
+    recipe["strategy"]["aiCommands"]["requireApproval"]["draft/submit"] = {"quorum": 2}
+    await driver.owner("recipe/put", id="careful", text=json.dumps(recipe))
+    await driver.owner("room/recipe", name="app", recipe="careful")
+    ticket = await submit(driver)
+    refused = await person(driver, "draft/merge", approval=ticket, paths=["a.txt"])
+    assert refused.code == "conflict"
+    assert "needs 2 approvals" in refused.message
+    assert (project / "a.txt").read_text() == LINES
+    assert (await driver.owner("approval/show", id=ticket)).result["state"] == "pending"
 
 
 async def test_the_call_of_an_agent_that_has_gone_ends_with_the_part_that_was_merged(driver, project):

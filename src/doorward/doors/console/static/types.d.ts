@@ -104,6 +104,8 @@ interface Room {
   archived: boolean;
   /** Whether its recipe only records what it would refuse or ask. */
   observes?: boolean;
+  /** Whether agents change drafts here, which people merge. */
+  drafts?: boolean;
   unread: number;
   read?: number;
   members: Record<string, string>;

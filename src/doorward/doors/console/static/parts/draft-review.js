@@ -6,7 +6,7 @@ import { escapeInvisible } from "../lib/escape-invisible.js";
 import { formatCount, formatNumber } from "../lib/format.js";
 import { loadStylesheet } from "../lib/stylesheet.js";
 import { DraftFileEntry, LineCounts, Tick } from "./draft-file.js";
-import { Badge, Button, Confirm, html, MoreButton, SafeText, Time, useLoad, useState } from "./ui.js";
+import { Badge, Button, Confirm, html, MoreButton, SafeText, Time, useLoad, useMemo, useState } from "./ui.js";
 
 await loadStylesheet("review.css");
 
@@ -95,7 +95,11 @@ function Conflicts({ review, source, reload, help }) {
 
 function Files({ review, source, left, setLeft, choosable, reload }) {
   const [limit, setLimit] = useState(FIRST_FILES);
-  const { files } = review;
+  // In a long list, files with a warning come first, so that none is overlooked.
+  const files = useMemo(
+    () => (review.files.length > FIRST_FILES ? [...review.files].sort((a, b) => Number(!a.later) - Number(!b.later)) : review.files),
+    [review.files],
+  );
   const lines = files.reduce((sum, one) => sum + one.linesAdded + one.linesRemoved, 0);
   const opened = files.length <= OPEN_FILES && lines <= OPEN_LINES;
   const chosen = files.filter((one) => left.get(one.path) !== true).length;

@@ -30,6 +30,7 @@ export function SubmittedDraft({ approval, onChange, keys }) {
       announce(done?.result?.summary ?? (verdict === "approve" ? "Approved" : "Denied"));
     } catch (error) {
       refused = error;
+      if (review && !review.submitted) from.reload(); // the draft may have changed since it was shown
     }
     try {
       const found = await get(`/approvals/${encode(approval.id)}`);
@@ -58,14 +59,16 @@ export function SubmittedDraft({ approval, onChange, keys }) {
     setReason(`The workspace changed meanwhile. Run draft/update, solve the conflicts in ${paths.join(", ")}, and submit again.`.slice(0, MAX_REASON));
     field.current?.focus();
   };
-  const conflictHelp = html`<p class="actions start">${mayDecide && html`<${Button} kind="small" onClick=${askToResolve}>Ask the agent to solve them…</${Button}>`}
-    <a href=${`/console/rooms/${encode(room)}/drafts/${encode(review?.draft ?? "")}`}>Keep one version yourself</a></p>`;
+  const draftUrl = `/console/rooms/${encode(room)}/drafts/${encode(review?.draft ?? "")}`;
+  const conflictHelp = html`<p class="actions start">${mayDecide && html`<${Button} kind="small" onClick=${askToResolve}>Ask the agent to solve conflicts…</${Button}>`}
+    <a href=${draftUrl}>Keep one version yourself</a></p>`;
   if (from.problem && !review) return html`<${ErrorBox} problem=${from.problem} onRetry=${from.reload} />`;
   if (!review) return html`<${Loading} label="Loading the difference…" />`;
   const { files } = countChoice(review, left);
   const nothing = !files && !(isWhole(review, left) && review.git.files);
   return html`<${DraftReview} review=${review} source=${source} left=${left} setLeft=${setLeft} choosable=${choosable}
       reload=${from.reload} conflictHelp=${conflictHelp} />
+    ${review.submitted && html`<p class="quiet">This is the draft as it was submitted. <a href=${draftUrl}>Open it as it is now</a></p>`}
     ${mayDecide
       ? html`<div class="review-answer">
           <p role="status"><${SafeText} text=${describeChoice(review, left)} /></p>
