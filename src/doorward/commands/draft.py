@@ -354,7 +354,7 @@ def _describe(ctx: Context, draft: Draft) -> DraftFacts:
         "onBehalfOf": draft.behalf,
         "workspace": draft.workspace,
         "created": to_iso(draft.created_at),
-        "bytes": draft.used_bytes,
+        "bytes": draft.size.bytes,
         "mostBytes": ctx.services.settings.sandbox.draft_bytes,
         "current": draft.id == ctx.call.draft,
     }
