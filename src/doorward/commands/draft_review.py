@@ -54,7 +54,10 @@ async def read(ctx: Context, draft: Draft) -> DraftDifference:
         raise
     except CHANGE_ERRORS as error:
         cause = error.message if isinstance(error, DoorwardError) else str(error)
-        raise CommandFailed(f"The changes of the draft {draft.id} cannot be read: {cause.rstrip('.')}.") from error
+        raise CommandFailed(
+            f"The changes of the draft {draft.id} cannot be read: {cause.rstrip('.')}.",
+            hint="If a program made a file or folder unreadable, make it readable with chmod in the draft, or delete it.",
+        ) from error
 
 
 def _read(draft: Draft) -> DraftDifference:

@@ -7,6 +7,7 @@ restart. Programs and file commands of a call see the same mounted draft.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
@@ -305,16 +306,13 @@ class Drafts:
 
 def remove_tree(folder: Path) -> None:
     """Remove a draft's folder, whatever permissions its programs left in it."""
-
-    def open_up(_: object, path: str, __: object) -> None:
-        os.chmod(os.path.dirname(path), 0o700)
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        elif os.path.lexists(path):
-            os.unlink(path)
-
-    shutil.rmtree(folder, onerror=open_up)
+    for place, names, _ in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
 
 
 def _insert(draft: Draft) -> Statement:
