@@ -133,7 +133,7 @@ async def test_a_program_that_fills_its_draft_is_stopped_and_earlier_work_can_go
 
 
 async def test_programs_keep_their_caches_in_the_draft_and_not_in_the_workspace_or_home(house, project):
-    script = 'mkdir -p "$XDG_CACHE_HOME/tool" && echo kept >> "$XDG_CACHE_HOME/tool/state" && cat "$XDG_CACHE_HOME/tool/state"'
+    script = "mkdir -p $XDG_CACHE_HOME/tool && cd $XDG_CACHE_HOME/tool && echo kept >> state && cat state"
     outputs = [(await ask(house, "bash", command=script)).result["stdout"] for _ in range(2)]
     assert outputs == ["kept\n", "kept\nkept\n"]
     other = await ask(house, "bash", "codex", command='ls -A "$XDG_CACHE_HOME"')

@@ -34,6 +34,9 @@ from doorward.store.sqlite import Statement, Store
 
 log = logging.getLogger(__name__)
 
+_REMOVE_SECONDS = 5.0
+"""How long a call waits until a dropped draft is removed from the disk."""
+
 
 class DraftRun(msgspec.Struct, frozen=True):
     """The last program that ran in a draft, for the people who review it."""
@@ -101,6 +104,7 @@ class Drafts:
         self._drafts: dict[str, Draft] = {}
         self._chosen: dict[str, str] = {}
         """The draft that a session chose with draft/open."""
+        self._removing: set[asyncio.Task[None]] = set()
 
     def list_interrupted(self) -> list[Draft]:
         """The drafts whose merge was interrupted when Doorward was killed."""
@@ -120,7 +124,7 @@ class Drafts:
         if self._folder.is_dir():
             for left in self._folder.iterdir():
                 if left.name not in self._drafts:
-                    await asyncio.to_thread(remove_tree, left)
+                    await self._remove(left)
 
     def uses_drafts(self, tenant: str, room: str) -> bool:
         strategy = self._strategy_of(tenant, room) if room else None
@@ -188,7 +192,7 @@ class Drafts:
                 raise Conflict(
                     f"The draft {draft.id} has {draft.size.bytes:,} bytes; at most {limit:,} are allowed (setting "
                     "sandbox.draft_bytes).",
-                    hint="Delete build output in it with bash or file/delete, submit it, drop it, or raise the setting.",
+                    hint="Delete build output with bash or file/delete, submit it, drop it, or raise the setting.",
                 )
             if draft.id not in self._drafts:
                 raise Conflict(f"The draft {draft.id} was dropped.")
@@ -270,7 +274,14 @@ class Drafts:
         async with draft.lock:
             await self._sandbox.close_draft(draft.folder)
             await self._store.write(sql.delete_draft(draft.id), then=lambda: self._forget(draft))
-            await asyncio.to_thread(remove_tree, Path(draft.folder))
+            await self._remove(Path(draft.folder))
+
+    async def _remove(self, folder: Path) -> None:
+        """Remove a draft's folder. A large one is removed in the background; what is left, at the next start."""
+        task = asyncio.create_task(_remove_tree(folder))
+        self._removing.add(task)
+        task.add_done_callback(self._removing.discard)
+        await asyncio.wait([task], timeout=_REMOVE_SECONDS)
 
     def _forget(self, draft: Draft) -> None:
         self._drafts.pop(draft.id, None)
@@ -313,6 +324,13 @@ def remove_tree(folder: Path) -> None:
                 os.chmod(path, 0o700)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(folder)
+
+
+async def _remove_tree(folder: Path) -> None:
+    try:
+        await asyncio.to_thread(remove_tree, folder)
+    except OSError as error:
+        log.warning("the folder %s of a dropped draft cannot be removed: %s", folder, error)
 
 
 def _insert(draft: Draft) -> Statement:
