@@ -135,7 +135,7 @@ async def status(ctx: Context, id: DraftId = "") -> DraftStatus:
 async def diff(ctx: Context, id: DraftId = "", paths: Paths = ()) -> DraftDiff:
     """Show the difference between a draft and the workspace, with conflicts and what would run later."""
     draft = _find(ctx, id)
-    found = await review.read(ctx, draft)
+    found = await review.read(ctx, draft, paths)
     if paths:
         found = msgspec.structs.replace(found, changes=review.select(found, paths, {}))
     shown = await asyncio.to_thread(review.render, draft, found)
@@ -221,7 +221,7 @@ async def merge(
 ) -> DraftMerge:
     """Merge a draft into the workspace: all of it, some files, or some hunks. The rest stays in the draft."""
     draft = _find(ctx, id)
-    found = await review.read(ctx, draft)
+    found = await review.read(ctx, draft, (*paths, *hunks))
     changes = review.select(found, paths, hunks) if paths or hunks else found.changes
     if not paths and not hunks:
         _check_mergeable(found)
@@ -237,7 +237,7 @@ async def merge_effect(
     ctx: Context, id: str = "", paths: tuple[str, ...] = (), hunks: dict[str, tuple[int, ...]] | None = None
 ) -> DifferenceFacts:
     draft = _find(ctx, id)
-    found = await review.read(ctx, draft)
+    found = await review.read(ctx, draft, (*paths, *(hunks or ())))
     if paths or hunks:
         found = msgspec.structs.replace(found, changes=review.select(found, paths, hunks or {}))
     return review.describe(draft, found)
@@ -354,7 +354,7 @@ def _describe(ctx: Context, draft: Draft) -> DraftFacts:
         "onBehalfOf": draft.behalf,
         "workspace": draft.workspace,
         "created": to_iso(draft.created_at),
-        "bytes": draft.used_bytes,
+        "bytes": draft.size.bytes,
         "mostBytes": ctx.services.settings.sandbox.draft_bytes,
         "current": draft.id == ctx.call.draft,
     }

@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from doorward.sandbox.draft_size import DraftSize
+
 FileAccess = Literal["read", "write", "copy"]
 """Access to the workspace: read-only, read-write, or copy-on-write (writes do not reach the workspace)."""
 
@@ -40,6 +42,8 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     name: ProfileName = "tool"
     draft: str = ""
     """Folder of the draft that it works on, with the layers of its overlay; empty for the workspace itself."""
+    draft_bytes: int = 0
+    """Maximum size of that draft on disk."""
     room: RoomKey | None = None
     """The room of the program. Without `network`, the programs of a room share a network namespace; outside rooms, each
     has its own."""
@@ -55,7 +59,7 @@ OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, bytes], None]
 """Called with each piece of output as it arrives, up to the limit."""
 
-StopReason = Literal["", "time", "processes", "memory", "disk"]
+StopReason = Literal["", "time", "processes", "memory", "disk", "draft"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +79,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Wall-clock time limit."""
     output_bytes: int = 1_000_000
     """Bytes of each stream to keep; the rest is only counted."""
+    draft_size: DraftSize | None = None
+    """The size of its draft, which is measured while it runs."""
     resident: bool = False
     """Whether it runs until somebody stops it: without time limits, and its output is passed on but not kept."""
 

@@ -14,6 +14,7 @@ import msgspec
 
 from doorward.core.errors import CommandFailed
 from doorward.sandbox.confinement import ConfinementLevel
+from doorward.sandbox.draft_size import DraftSizeWatch
 from doorward.sandbox.inside.messages import MAX_MESSAGE_BYTES, encode
 from doorward.sandbox.program import OnOutput, OutputStream, Program, SandboxResult, StopReason
 from doorward.sandbox.resource_watch import DiskWatch
@@ -101,9 +102,17 @@ class ProgramRun:
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(
-        self, folder: str, environment: Mapping[str, str], level: ConfinementLevel, disk: tuple[str, int] | None
+        self,
+        folder: str,
+        environment: Mapping[str, str],
+        level: ConfinementLevel,
+        disk: tuple[str, int] | None,
+        draft_bytes: int,
     ) -> tuple[SandboxResult, int]:
-        """Run the program; return its result and the descriptor of its copy-on-write layer, or -1."""
+        """Run the program; return its result and the descriptor of its copy-on-write layer, or -1.
+
+        `disk` has a folder on the disk to watch and the bytes to keep free on it.
+        """
         program = self._program
         begin = {"argv": program.argv, "environment": environment, "folder": folder, "stays": program.resident}
         if program.workspace_path:
@@ -114,7 +123,11 @@ class ProgramRun:
                 f"The program's arguments are too long: {len(message)} bytes, at most {MAX_MESSAGE_BYTES}."
             )
         begun, stamp = time.monotonic(), time.time_ns()
-        watch = DiskWatch(*disk, lambda: self._stop("disk")) if disk is not None else None
+        watches: list[DiskWatch | DraftSizeWatch] = []
+        if disk is not None:
+            watches.append(DiskWatch(*disk, lambda: self._stop("disk")))
+        if program.draft_size is not None:
+            watches.append(DraftSizeWatch(program.draft_size, draft_bytes, lambda: self._stop("draft")))
         stdin = (_open_stdin(program.stdin),) if program.stdin else ()
         try:
             self._worker.start_program(message, (self._out.write_end, self._err.write_end, *stdin))
@@ -125,7 +138,7 @@ class ProgramRun:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
-            if watch is not None:
+            for watch in watches:
                 watch.close()
             for descriptor in stdin:
                 os.close(descriptor)

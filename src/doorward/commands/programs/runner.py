@@ -276,8 +276,10 @@ def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[S
         name=task.profile,
         room=network.room,
     )
+    draft_size = None
     if ctx.call.draft:
         draft = ctx.services.drafts.get(ctx.call.draft)
+        draft_size = draft.size
         profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files)
     program = Program(
         argv=task.argv,
@@ -287,6 +289,7 @@ def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[S
         stdin=task.stdin,
         seconds=task.seconds or settings.wall_seconds,
         output_bytes=settings.output_bytes,
+        draft_size=draft_size,
     )
     return profile, program
 
