@@ -39,7 +39,7 @@ class ApprovalFacts(TypedDict):
     createdAt: str
     expiresAt: str
     usedBy: Annotated[str | None, Meta(description="The call that used the approval; null if unused")]
-    reason: Annotated[str, Meta(description="Why it was denied; empty if no reason was given")]
+    reason: Annotated[str, Meta(description="Why it was denied, or which part was merged; empty if nothing was said")]
 
 
 class ApprovalGiven(ApprovalFacts):

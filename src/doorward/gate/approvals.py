@@ -160,9 +160,18 @@ class Approvals:
         return await sql.last_decision(self._store, decider.tenant, decider.id)
 
     async def decide(
-        self, decider: Caller, id: str, verdict: ApprovalVerdict, reason: str = "", lasting: LastingAnswer | None = None
+        self,
+        decider: Caller,
+        id: str,
+        verdict: ApprovalVerdict,
+        reason: str = "",
+        lasting: LastingAnswer | None = None,
+        effect: bytes | None = None,
     ) -> Approval:
-        """Record a person's verdict, if that person may decide and the approval is pending."""
+        """Record a person's verdict, if that person may decide and the approval is pending.
+
+        `effect` replaces the effect that was previewed, for a command that knows what it means.
+        """
         approval = await self.find_pending(decider, id)
         if lasting is not None and lasting.scope == "session":
             self.grants.check_known(id)
@@ -171,7 +180,7 @@ class Approvals:
         note = f"Denied by {decider.id}: {reason}" if reason else f"Denied by {decider.id}."
         denial = [self._entry(approval, "denied", note)] if verdict == "deny" else []
         scope, rule = (lasting.scope, lasting.rule.text) if lasting is not None else ("once", "")
-        decision = sql.Decision(decider.id, verdict, now, scope, rule, reason)
+        decision = sql.Decision(decider.id, verdict, now, scope, rule, reason, effect)
         await self._store.write(*sql.decide(id, decision, self._deciders(approval)), entries=denial)
         if lasting is not None and lasting.scope == "session":
             self.grants.add(id, decider.id, lasting.rule.allowance)
