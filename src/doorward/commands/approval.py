@@ -285,7 +285,8 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
     if command.facts.widens_access and approval.kind != "human":
         return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":
-        return f"{command.name} is a tool of another server. Every call of it requires approval."
+        what = "is a tool of another server" if not command.ours else "is a command that agents may not run alone"
+        return f"{command.name} {what}. Every call of it requires approval."
     guarded = find_guarded_change(command, json.loads(approval.params)) if approval.kind != "human" else None
     if guarded is not None:
         return f"It changes {guarded[0]!r}, which runs outside the sandbox: {describe_guard(guarded[1])}"

@@ -99,6 +99,22 @@ class ProgramRun:
         self._err = OutputCapture("stderr", program.output_bytes, on_output, keeps=keeps)
         self._stopped: StopReason = ""
         self._timer: asyncio.TimerHandle | None = None
+        self._time_limit: asyncio.TimerHandle | None = None
+        self._seconds_left = program.seconds
+        """The rest of its time, while the time limit is paused."""
+        self._pauses = 0
+
+    def pause(self) -> None:
+        """Stop counting its time, until `resume` was called as often."""
+        self._pauses += 1
+        if self._time_limit is not None:
+            self._seconds_left = self._time_limit.when() - asyncio.get_running_loop().time()
+            self._time_limit.cancel()
+            self._time_limit = None
+
+    def resume(self) -> None:
+        self._pauses -= 1
+        self._set_time_limit()
 
     async def run(
         self, folder: str, environment: Mapping[str, str], level: ConfinementLevel, disk: tuple[str, int] | None
@@ -123,8 +139,10 @@ class ProgramRun:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_AFTER, self._watch)
             answer = await self._worker.wait_ended()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._pauses += 1  # its time does not count any more
+            for timer in (self._timer, self._time_limit):
+                if timer is not None:
+                    timer.cancel()
             if watch is not None:
                 watch.close()
             for descriptor in stdin:
@@ -156,10 +174,14 @@ class ProgramRun:
         """Start to read output as it arrives, and set the time limit."""
         self._out.start_reading()
         self._err.start_reading()
-        if self._program.resident:
-            return
-        rest = max(0.0, self._program.seconds - _WATCH_AFTER)
-        self._timer = asyncio.get_running_loop().call_later(rest, self._stop, "time")
+        self._timer = None
+        self._seconds_left = max(0.0, self._seconds_left - _WATCH_AFTER)
+        self._set_time_limit()
+
+    def _set_time_limit(self) -> None:
+        if not self._pauses and self._timer is None and not self._program.resident:
+            loop = asyncio.get_running_loop()
+            self._time_limit = loop.call_later(self._seconds_left, self._stop, "time")
 
     def _stop(self, why: StopReason) -> None:
         self._stopped = why

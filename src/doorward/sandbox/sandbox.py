@@ -220,9 +220,12 @@ class Sandbox:
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         try:
             running = ProgramRun(program, worker, on_output)
+            if found.namespaces and profile.room_network:
+                opened = self._networks.open_proxy(profile.room_network, program.ask_to_connect, running)
+                async with opened as proxy:
+                    return await running.run(folder, {**proxy, **program.environment}, found.level, disk)
             if found.namespaces:
-                proxy = await self._networks.open_proxy(profile.room_network) if profile.room_network else {}
-                return await running.run(folder, {**proxy, **program.environment}, found.level, disk)
+                return await running.run(folder, program.environment, found.level, disk)
             with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
                 return await running.run(folder, environment, found.level, disk)
