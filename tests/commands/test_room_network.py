@@ -19,6 +19,7 @@ from doorward.doors.line.tokenless_access import TokenlessAccess
 from doorward.gate.executions.notices import OutputNotice
 from doorward.gate.recipes.recipe import BadRecipe, parse_recipe
 from waiting import until
+from web_host import Host, answer_names
 
 pytestmark = pytest.mark.anyio
 
@@ -26,38 +27,15 @@ NAMES = {"files.example.org": "127.0.0.1", "deep.files.example.org": "127.0.0.1"
 LOCAL = settings.Settings(upstream=settings.UpstreamSettings(private_addresses=("127.0.0.1",)))
 
 
-class Host:
-    """A host outside: it answers each request with the first lines of it, and remembers them."""
-
-    def __init__(self) -> None:
-        self.requests: list[str] = []
-        self.port = 0
-
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            self.requests.append(head.decode())
-            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfrom the host\n")
-        writer.close()
-
-
 @pytest.fixture
 async def host() -> AsyncIterator[Host]:
-    found = Host()
-    async with await asyncio.start_server(found.answer, "127.0.0.1", 0) as server:
-        found.port = server.sockets[0].getsockname()[1]
+    async with Host.opened() as found:
         yield found
 
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of this test's hosts, where a machine would ask a name server."""
-    resolve = socket.getaddrinfo
-
-    def answer(name: Any, *rest: Any, **more: Any) -> Any:
-        return resolve(NAMES.get(name, name), *rest, **more)
-
-    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    answer_names(monkeypatch, NAMES)
 
 
 async def test_a_listed_host_is_reached_and_others_are_refused_with_the_rule(opened: Any, host: Host) -> None:
@@ -72,6 +50,7 @@ async def test_a_listed_host_is_reached_and_others_are_refused_with_the_rule(ope
         other_port = await say(driver, "web", "curl -sS http://files.example.org/")
         assert "Doorward refused files.example.org:80: the recipe of this room (strategy.sandbox.network)" in other_port
         assert f"lists files.example.org:{host.port}, *.files.example.org:{host.port}." in other_port
+        assert 'A person can add the host there, or change it to "ask".' in other_port
         get = f"curl -sS --proxytunnel http://inner.example.org:{host.port}/"
         outcome = await run(driver, "web", "bash", command=get)
         assert outcome.code == "command_failed"

@@ -48,9 +48,9 @@ class ProxyAccess:
         question = self._questions.get((host, port))
         if question is None:
             if len(self._questions) >= _MOST_HOSTS:
-                raise Overloaded(f"this program asked about {_MOST_HOSTS} hosts already, which is the limit")
+                raise Overloaded(f"This program asked about {_MOST_HOSTS} hosts already, which is the limit.")
             if sum(not one.done() for one in self._questions.values()) >= _MOST_WAITING:
-                raise Overloaded(f"{_MOST_WAITING} questions of this program wait for an answer, which is the limit")
+                raise Overloaded(f"{_MOST_WAITING} questions of this program wait for an answer, which is the limit.")
             question = self._questions[host, port] = asyncio.create_task(self._wait_for_answer(host, port))
         await asyncio.shield(question)
 

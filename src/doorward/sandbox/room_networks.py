@@ -23,6 +23,12 @@ from doorward.sandbox.worker import WorkerGone
 
 _FOR_PROXY = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _FOR_YARN = ("YARN_HTTP_PROXY", "YARN_HTTPS_PROXY")
+_WAITING_SECONDS = 900
+_PATIENT = {
+    **dict.fromkeys(("PIP_DEFAULT_TIMEOUT", "UV_HTTP_TIMEOUT", "CARGO_HTTP_TIMEOUT"), str(_WAITING_SECONDS)),
+    **dict.fromkeys(("YARN_HTTP_TIMEOUT", "npm_config_fetch_timeout"), str(_WAITING_SECONDS * 1000)),
+}
+"""How long package managers wait for a connection, where a person may be asked about it."""
 
 
 class _RoomNetwork:
@@ -76,7 +82,8 @@ class RoomNetworks:
         found.proxy.admit(access)
         try:
             trust = {name: path for name, path in self._rules.environment.items() if _is_visible(path)}
-            yield {**_list_proxy_variables(access), **trust}
+            patience = _PATIENT if self._rules.find_terms(room).asks else {}
+            yield {**_list_proxy_variables(access), **trust, **patience}
         finally:
             await found.proxy.dismiss(access)
 
@@ -129,7 +136,7 @@ def _is_visible(path: str) -> bool:
 
 
 async def _ask_nobody(host: str, port: int) -> None:
-    raise NotPermitted("this program cannot ask a person")
+    raise NotPermitted("This program cannot ask a person.")
 
 
 async def _resolve_nothing(host: str, port: int, *, named: bool = False) -> list[str]:

@@ -12,7 +12,7 @@ from doorward.commands.context import Context
 from doorward.commands.network import CONNECT, LONGEST_PROGRAM
 from doorward.core import redact
 from doorward.core.errors import NotPermitted
-from doorward.core.model import Outcome
+from doorward.gate.approval import Approval
 from doorward.gate.decision_watch import watch_decision
 
 
@@ -29,16 +29,18 @@ class NetworkQuestions:
         params = {"host": host, "port": port, "program": self._program}
         outcome = await run(call, CONNECT, params)
         if outcome.status == "parked":
-            await self._wait_for_decision(outcome, f"{host}:{port}")
+            self._report(f"waits for approval to reach {host}:{port}")
+            refusal = _explain_refusal(await self._wait_for_decision(outcome.ticket))
+            self._report(f"may {'not ' if refusal else ''}reach {host}:{port}")
+            if refusal:
+                raise NotPermitted(refusal)
             outcome = await run(call, CONNECT, params, outcome.ticket)
-            self._report(f"may reach {host}:{port}" if outcome.status == "done" else f"may not reach {host}:{port}")
         if outcome.status != "done":
-            raise NotPermitted(_explain(outcome))
+            raise NotPermitted(outcome.message)
 
-    async def _wait_for_decision(self, parked: Outcome, where: str) -> None:
+    async def _wait_for_decision(self, ticket: str) -> Approval:
         """Wait until a person decided or the request expired. It is withdrawn if the program ends before."""
-        services, tenant, ticket = self._ctx.services, self._ctx.caller.tenant, parked.ticket
-        self._report(f"waits for approval to reach {where}: doorward approvals approve {ticket}")
+        services, tenant = self._ctx.services, self._ctx.caller.tenant
         try:
             with self._ctx.execution.pause_time():
                 watched = watch_decision(services.approvals, services.events, services.clock, tenant, ticket)
@@ -48,10 +50,16 @@ class NetworkQuestions:
         except asyncio.CancelledError:
             await services.approvals.withdraw(tenant, ticket, "The program ended before anybody decided.")
             raise
+        return await services.approvals.find(tenant, ticket)
 
 
-def _explain(outcome: Outcome) -> str:
-    return f"{outcome.message} {outcome.hint}".strip()
+def _explain_refusal(approval: Approval) -> str:
+    """Why an approval lets nothing run, as a sentence; empty if it was approved."""
+    if approval.state == "approved":
+        return ""
+    if approval.state == "denied":
+        return f"A person denied it: {approval.reason}" if approval.reason else "A person denied it."
+    return "Nobody answered in time. Run the program again to ask again."
 
 
 def _describe_program(ctx: Context, argv: Sequence[str]) -> str:
