@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from room_house import make_room, run, write_recipe
+from web_host import Host, answer_names
 
 from doorward.config import settings
 from doorward.core.errors import Overloaded
@@ -17,7 +18,6 @@ from doorward.core.model import Credential, Outcome, Request
 from doorward.gate.executions.notices import ProgressNotice
 from doorward.sandbox.proxy_access import ProxyAccess
 from waiting import AT_LEISURE, until
-from web_host import Host, answer_names
 
 pytestmark = pytest.mark.anyio
 

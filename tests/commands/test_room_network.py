@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from room_house import make_room, run, say, write_recipe
+from web_host import Host, answer_names
 
 from doorward.config import settings
 from doorward.core.host_rules import find_rule, parse_rule
@@ -19,7 +20,6 @@ from doorward.doors.line.tokenless_access import TokenlessAccess
 from doorward.gate.executions.notices import OutputNotice
 from doorward.gate.recipes.recipe import BadRecipe, parse_recipe
 from waiting import until
-from web_host import Host, answer_names
 
 pytestmark = pytest.mark.anyio
 
@@ -227,6 +227,9 @@ def test_a_recipe_with_a_host_that_is_none_is_refused_with_the_reason(given: str
         parse_recipe(json.dumps(recipe).encode(), "r.json")
     assert why in str(refused.value)
     assert "strategy.sandbox.network[1]" in str(refused.value)
+    recipe["strategy"]["sandbox"]["network"] = {"hosts": [given], "others": "ask"}  # type: ignore[index]
+    with pytest.raises(BadRecipe, match=r"strategy\.sandbox\.network\.hosts\[0\]"):
+        parse_recipe(json.dumps(recipe).encode(), "r.json")
 
 
 def test_a_rule_names_hosts_in_every_spelling_and_nothing_more() -> None:

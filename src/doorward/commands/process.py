@@ -119,9 +119,7 @@ async def start(
     forget = ctx.services.keep_program(ctx.call)
 
     async def launch(on_output: OnOutput) -> ResidentProgram:
-        questions = NetworkQuestions(
-            ctx, task.argv, lambda line: on_output("stderr", f"[doorward: {line}]\n".encode())
-        )
+        questions = NetworkQuestions(ctx, task.argv, lambda line: on_output("stderr", f"[doorward: {line}]\n".encode()))
         asking = msgspec.structs.replace(program, ask_to_connect=questions.ask)
         return await ctx.services.sandbox.start(profile, asking, on_output)
 

@@ -119,9 +119,7 @@ class EgressProxy:
         finally:
             onward.close()
 
-    async def _connect(
-        self, host: str, port: int, fields: bytes
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connect(self, host: str, port: int, fields: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to a host that is listed or that a person allowed, at an address that was checked."""
         terms = self._rules.find_terms(self._room)
         rule = find_rule(terms.hosts, host, port)

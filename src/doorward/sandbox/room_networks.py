@@ -1,4 +1,4 @@
-"""The networks of rooms: one namespace for the programs of each room, with a proxy that reaches what its recipe says."""
+"""The networks of rooms: one namespace for the programs of each, with a proxy that reaches what its recipe says."""
 
 from __future__ import annotations
 

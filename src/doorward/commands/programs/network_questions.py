@@ -30,6 +30,8 @@ class NetworkQuestions:
         outcome = await run(call, CONNECT, params)
         if outcome.status == "parked":
             self._report(f"waits for approval to reach {host}:{port}")
+            asks = f"{self._program} wants to reach {host}:{port}."
+            self._ctx.execution.step("note", {"text": f"{asks} Answer: doorward approvals approve {outcome.ticket}"})
             refusal = _explain_refusal(await self._wait_for_decision(outcome.ticket))
             self._report(f"may {'not ' if refusal else ''}reach {host}:{port}")
             if refusal:

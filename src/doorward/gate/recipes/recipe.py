@@ -133,14 +133,14 @@ def _find_faults(value: dict[str, Any], stem: str) -> Iterator[SchemaFault]:
         yield SchemaFault(("recipeId",), reason)
     for number, phrase in enumerate(value.get("phrases", ())):
         yield from _find_slot_faults(phrase, ("phrases", number))
-    network, at = value["strategy"].get("sandbox", {}).get("network", ()), ("strategy", "sandbox", "network")
-    if isinstance(network, dict):
-        network, at = network.get("hosts", ()), (*at, "hosts")
-    for number, host in enumerate(() if isinstance(network, str) else network):
+    network = value["strategy"].get("sandbox", {}).get("network", ())
+    inside = ("hosts",) if isinstance(network, dict) else ()
+    hosts = network["hosts"] if isinstance(network, dict) else () if isinstance(network, str) else network
+    for number, host in enumerate(hosts):
         try:
             parse_rule(host)
         except ValueError as error:
-            yield SchemaFault((*at, number), f"{error}; given {shorten(host)}")
+            yield SchemaFault(("strategy", "sandbox", "network", *inside, number), f"{error}; given {shorten(host)}")
     commands = value["strategy"].get("aiCommands", {})
     for pattern, terms in commands.get("requireApproval", {}).items():
         if terms is not True:
