@@ -26,7 +26,10 @@ LOCAL = settings.Settings(upstream=settings.UpstreamSettings(private_addresses=(
 
 
 class Unlimited:
-    """A time limit that nothing reaches."""
+    """A program without limits and output."""
+
+    def hide(self, *secrets: str) -> None:
+        pass
 
     def pause(self) -> None:
         pass
@@ -190,6 +193,10 @@ async def test_each_program_is_known_by_its_own_credentials(asking: Asking, host
     assert not allowed.done()
     await asking.approve(first)
     assert (await allowed).result["stdout"] == "from the host\n"
+    shown = await asking.start('env; printf %s "$https_proxy" >&2')
+    printed = shown.result["stdout"] + shown.result["stderr"]
+    assert len(re.findall(r"http://[0-9a-f]{8}:\[redacted\]@127\.0\.0\.1:", printed)) >= 9, printed
+    assert not re.search(r"[0-9a-f]{8}:[\w-]{32}", printed)
     # ${http_proxy%@*} has the user and the password; the user alone is no proof.
     forged = "u=${http_proxy#http://}; u=${u%%:*}; p=${http_proxy#*@}; curl -sS -w '%{http_code}' "
     for proxy in ('"http://$p"', '"http://$u:guess@$p"', '"http://12345678:guess@$p"'):

@@ -15,6 +15,7 @@ import msgspec
 from doorward.core.errors import CommandFailed
 from doorward.sandbox.confinement import ConfinementLevel
 from doorward.sandbox.inside.messages import MAX_MESSAGE_BYTES, encode
+from doorward.sandbox.output_filter import OutputFilter
 from doorward.sandbox.program import OnOutput, OutputStream, Program, SandboxResult, StopReason
 from doorward.sandbox.resource_watch import DiskWatch
 from doorward.sandbox.worker import Worker
@@ -30,6 +31,7 @@ class OutputCapture:
         self._keeps = keeps
         self._on_output = tell
         self._kept = bytearray()
+        self.filter = OutputFilter(())
         self.total = 0
         """Bytes written, kept or not."""
         self._loop = asyncio.get_running_loop()
@@ -71,12 +73,14 @@ class OutputCapture:
         room = self._most - self.total
         self.total += len(piece)
         if room > 0:
-            piece = piece[:room]
-            if self._keeps:
-                self._kept += piece
-            if self._on_output is not None:
-                self._on_output(self._stream, piece)
+            self._pass_on(self.filter.hide(piece[:room]))
         return True
+
+    def _pass_on(self, piece: bytes) -> None:
+        if self._keeps:
+            self._kept += piece
+        if piece and self._on_output is not None:
+            self._on_output(self._stream, piece)
 
     def _close_read_end(self) -> None:
         if self._read_end >= 0:
@@ -84,6 +88,7 @@ class OutputCapture:
                 self._loop.remove_reader(self._read_end)
             os.close(self._read_end)
             self._read_end = -1
+            self._pass_on(self.filter.finish())
 
 
 _WATCH_AFTER = 0.002
@@ -103,6 +108,11 @@ class ProgramRun:
         self._seconds_left = program.seconds
         """The rest of its time, while the time limit is paused."""
         self._pauses = 0
+
+    def hide(self, *secrets: str) -> None:
+        """Hide these secrets in its output."""
+        for output in (self._out, self._err):
+            output.filter = OutputFilter(tuple(one.encode() for one in secrets))
 
     def pause(self) -> None:
         """Stop counting its time, until `resume` was called as often."""

@@ -18,8 +18,10 @@ _MOST_WAITING = 8
 """How many of these questions may wait for an answer at the same time."""
 
 
-class PausableLimit(Protocol):
-    """A time limit that stops counting while a person is asked."""
+class RunningProgram(Protocol):
+    """A program whose time stops while a person is asked, and whose output hides its credentials."""
+
+    def hide(self, *secrets: str) -> None: ...
 
     def pause(self) -> None: ...
 
@@ -27,13 +29,14 @@ class PausableLimit(Protocol):
 
 
 class ProxyAccess:
-    def __init__(self, ask: AskToConnect, limit: PausableLimit) -> None:
+    def __init__(self, ask: AskToConnect, program: RunningProgram) -> None:
         self.user = secrets.token_hex(4)
         self._password = secrets.token_urlsafe(24)
         self._ask = ask
-        self._limit = limit
+        self._program = program
         self._questions: dict[tuple[str, int], asyncio.Task[None]] = {}
         """What was asked. The answer holds until the program ends."""
+        program.hide(self._password, base64.b64encode(self.userinfo.encode()).decode())
 
     @property
     def userinfo(self) -> str:
@@ -61,11 +64,11 @@ class ProxyAccess:
         await asyncio.gather(*self._questions.values(), return_exceptions=True)
 
     async def _wait_for_answer(self, host: str, port: int) -> None:
-        self._limit.pause()
+        self._program.pause()
         try:
             await self._ask(host, port)
         finally:
-            self._limit.resume()
+            self._program.resume()
 
 
 def parse_credentials(field: str) -> tuple[str, str] | None:

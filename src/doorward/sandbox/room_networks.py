@@ -18,7 +18,7 @@ from doorward.sandbox.inside.network_namespace import PROXY_PORT
 from doorward.sandbox.network_namespace import NetworkNamespace
 from doorward.sandbox.port_forwarder import connect_in_room
 from doorward.sandbox.program import AskToConnect, RoomKey
-from doorward.sandbox.proxy_access import PausableLimit, ProxyAccess
+from doorward.sandbox.proxy_access import ProxyAccess, RunningProgram
 from doorward.sandbox.worker import WorkerGone
 
 _FOR_PROXY = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -67,18 +67,18 @@ class RoomNetworks:
 
     @contextlib.asynccontextmanager
     async def open_proxy(
-        self, room: RoomKey, ask: AskToConnect | None, limit: PausableLimit
+        self, room: RoomKey, ask: AskToConnect | None, program: RunningProgram
     ) -> AsyncIterator[Mapping[str, str]]:
         """The variables with which a program of the room uses its proxy, until the context ends.
 
-        `ask` asks about hosts that the recipe does not list, and `limit` is paused meanwhile.
+        `ask` asks about hosts that the recipe does not list.
         """
         found = self._networks.get(room)
         if self._rules is None or found is None:
             yield {}
             return
         await found.proxy.listen(found.namespace.proxy)
-        access = ProxyAccess(ask or _ask_nobody, limit)
+        access = ProxyAccess(ask or _ask_nobody, program)
         found.proxy.admit(access)
         try:
             trust = {name: path for name, path in self._rules.environment.items() if _is_visible(path)}
