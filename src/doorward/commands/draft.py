@@ -119,7 +119,7 @@ async def status(ctx: Context, id: DraftId = "") -> DraftStatus:
 async def diff(ctx: Context, id: DraftId = "", paths: Paths = ()) -> DraftDiff:
     """Show the difference between a draft and the workspace, with conflicts and what would run later."""
     draft = find_draft(ctx, id)
-    found = await review.read(ctx, draft)
+    found = await review.read(ctx, draft, paths)
     if paths:
         found = msgspec.structs.replace(found, changes=select(found, paths, {}))
     shown = await asyncio.to_thread(review.render, draft, found)
@@ -218,7 +218,7 @@ def _describe(ctx: Context, draft: Draft) -> DraftFacts:
         "onBehalfOf": draft.behalf,
         "workspace": draft.workspace,
         "created": to_iso(draft.created_at),
-        "bytes": draft.used_bytes,
+        "bytes": draft.size.bytes,
         "mostBytes": ctx.services.settings.sandbox.draft_bytes,
         "current": draft.id == ctx.call.draft,
     }

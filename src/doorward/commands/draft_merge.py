@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
@@ -204,7 +205,7 @@ async def hunks_of_file(
     limit: Annotated[int, Meta(description="Maximum characters of all hunks together", ge=1, le=200_000)] = 50_000,
 ) -> DraftHunks:
     """Show the hunks of one file of a draft, numbered as draft/merge takes them."""
-    _, found, _ = await _read_reviewed(ctx, id, approval)
+    _, found, _ = await _read_reviewed(ctx, id, approval, (path,))
     hunks = await asyncio.to_thread(read_hunks, found, path)
     if hunk > len(hunks):
         raise BadParams(f"{path!r} has hunks 1 to {len(hunks)}; given {hunk}.")
@@ -254,7 +255,7 @@ async def merge(
 
     If the agent has submitted the draft, its call ends, and its result says what was merged, what was left, and why.
     """
-    draft, found, _ = await _read_reviewed(ctx, id, approval)
+    draft, found, _ = await _read_reviewed(ctx, id, approval, (*paths, *hunks))
     if approval:
         await check_may_end(ctx, approval)
     check_version(found, version)
@@ -284,24 +285,26 @@ async def merge_effect(
     version: str = "",
     reason: str = "",
 ) -> DifferenceFacts:
-    draft, found, _ = await _read_reviewed(ctx, id, approval)
+    draft, found, _ = await _read_reviewed(ctx, id, approval, (*paths, *(hunks or ())))
     check_version(found, version)
     if paths or hunks:
         found = msgspec.structs.replace(found, changes=select(found, paths, hunks or {}))
     return review.describe(draft, found)
 
 
-async def _read_reviewed(ctx: Context, id: str, approval: str) -> tuple[Draft, DraftDifference, bool]:
+async def _read_reviewed(
+    ctx: Context, id: str, approval: str, paths: Collection[str] = ()
+) -> tuple[Draft, DraftDifference, bool]:
     """The draft that a person reviews, and its difference: the present one, or as it was submitted, which is True."""
     if not approval:
         draft = find_draft(ctx, id)
-        return draft, await review.read(ctx, draft), False
+        return draft, await review.read(ctx, draft, paths), False
     submission = await find_submission(ctx, approval)
     draft = find_draft(ctx, submission.draft)
     if id and id != draft.id:
         raise BadParams(f"The approval {approval} is about the draft {draft.id}; given {id[:40]!r}.")
     if submission.difference is None:
-        return draft, await review.read(ctx, draft), False
+        return draft, await review.read(ctx, draft, paths), False
     return draft, submission.difference, True
 
 

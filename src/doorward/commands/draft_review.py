@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NotRequired, TypedDict, cast
 
@@ -23,7 +23,7 @@ from doorward.core.escape_invisible import escape_invisible
 from doorward.core.three_way import merge_text
 from doorward.gate.drafts import Draft, DraftRun, Drafts
 from doorward.sandbox.draft_bases import renew_base
-from doorward.sandbox.draft_changes import MARKERS, DraftConflict, DraftDifference, read_difference
+from doorward.sandbox.draft_changes import MARKERS, MOST_PATHS, DraftConflict, DraftDifference, read_difference
 from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChange, OverlayChanges, TooManyChanges
 from doorward.sandbox.safefs.guarded_paths import find_repository
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
@@ -38,15 +38,24 @@ _MOST_BYTES = 256 * 1024 * 1024
 """Bytes of new content that one merge can take."""
 
 
-async def read(ctx: Context, draft: Draft) -> DraftDifference:
-    """What the draft changes in the workspace as it is now, without what a merge never applies."""
+async def read(ctx: Context, draft: Draft, paths: Collection[str] = ()) -> DraftDifference:
+    """What the draft changes in the workspace as it is now, without what a merge never applies.
+
+    Of a draft that changes too much to be read at once, only the part in `paths` is read.
+    """
     await ctx.services.drafts.settle(draft)
     try:
-        return await asyncio.to_thread(_read, draft)
+        try:
+            return await asyncio.to_thread(_read, draft)
+        except TooManyChanges:
+            if not paths:
+                raise
+        return await asyncio.to_thread(_read, draft, tuple(paths))
     except TooManyChanges as error:
         raise CommandFailed(
-            f"The draft {draft.id} changes more than {_MOST_BYTES} bytes outside ignored paths, too many to merge.",
-            hint="Name build output in .gitignore: ignored paths stay in the draft.",
+            f"The draft {draft.id} changes more than {MOST_PATHS:,} paths or {_MOST_BYTES:,} bytes outside ignored "
+            "paths, too many to review at once.",
+            hint="Review and merge it in parts, with paths. Name build output in .gitignore: it stays in the draft.",
         ) from error
     except UnicodeEncodeError as error:
         raise CommandFailed(f"The draft has a file whose name is not UTF-8 text, {error.object!a}.") from error
@@ -54,7 +63,10 @@ async def read(ctx: Context, draft: Draft) -> DraftDifference:
         raise
     except CHANGE_ERRORS as error:
         cause = error.message if isinstance(error, DoorwardError) else str(error)
-        raise CommandFailed(f"The changes of the draft {draft.id} cannot be read: {cause.rstrip('.')}.") from error
+        raise CommandFailed(
+            f"The changes of the draft {draft.id} cannot be read: {cause.rstrip('.')}.",
+            hint="If a program made something unreadable, make it readable with chmod in the draft, or delete it.",
+        ) from error
 
 
 def find_draft(ctx: Context, id: str) -> Draft:
@@ -77,13 +89,13 @@ def find_draft(ctx: Context, id: str) -> Draft:
     raise NotFound("No draft is open here. An agent's first change opens one, where the recipe says so.")
 
 
-def _read(draft: Draft) -> DraftDifference:
+def _read(draft: Draft, only: Sequence[str] = ()) -> DraftDifference:
     if not os.path.isdir(draft.workspace):
         raise Conflict(
             f"The workspace {draft.workspace} does not exist any more. The draft {draft.id} is kept.",
             hint="Put the folder back, or drop the draft.",
         )
-    found = read_difference(draft.folder, draft.workspace, _MOST_BYTES)
+    found = read_difference(draft.folder, draft.workspace, _MOST_BYTES, only)
     return msgspec.structs.replace(found, changes=withhold_guarded(found.changes))
 
 

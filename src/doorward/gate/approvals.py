@@ -136,6 +136,16 @@ class Approvals:
                     sql.expire(approval.id, now, decided_before), entries=[self._entry(approval, "expired", note)]
                 )
 
+    async def withdraw(self, tenant: str, id: str, note: str) -> None:
+        """Expire a pending approval now, because nothing waits for it any more."""
+        approval, now = await self.find(tenant, id), self._clock.now()
+        if approval.state != "pending":
+            return
+        with contextlib.suppress(Conflict):  # it was decided in the meantime
+            entry = self._entry(approval, "expired", note)
+            await self._store.write(sql.expire_now(id, now), sql.expire(id, now, 0.0), entries=[entry])
+        self._publish_decision(await self.find(tenant, id), now, decider="")
+
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
         """Return the decisions. `counts` says whether the person who decided may still decide."""
         found = await sql.decisions(self._store, approval.id)
@@ -185,17 +195,20 @@ class Approvals:
         if lasting is not None and lasting.scope == "session":
             self.grants.add(id, decider.id, lasting.rule.allowance)
         approval = await self.find(decider.tenant, id)
+        self._publish_decision(approval, now, decider.id)
+        return approval
+
+    def _publish_decision(self, approval: Approval, at: float, decider: str) -> None:
         self._events.publish(
             ApprovalDecided(
                 tenant=approval.tenant,
-                at=now,
-                approval=id,
+                at=at,
+                approval=approval.id,
                 room=approval.room,
                 state=approval.state,
-                decider=decider.id,
+                decider=decider,
             )
         )
-        return approval
 
     async def find_pending(self, decider: Caller, id: str) -> Approval:
         """Find an approval that waits for this person's decision."""

@@ -64,6 +64,11 @@ class Confinement(msgspec.Struct, frozen=True):
         setup = self._setup(profile, readable, "/tmp" if self.namespaces else str(scratch))
         if toolchains is not None:
             setup["environment"] |= {"PATH": toolchains.path, **toolchains.environment}
+        if toolchains is not None and profile.draft:
+            setup["caches"] = toolchains.caches
+            setup["registry"] = toolchains.environment.get("CARGO_HOME", "")
+            setup["environment"] |= view.DRAFT_CACHES
+            setup["write"] += [view.CACHE, *toolchains.caches]
         if not self.namespaces:
             return await Zygote.start([], str(Path(view.helper_code_folder()).parent), setup)
         around = bubblewrap.build_zygote_command(self.bwrap, profile, readable, aliases)

@@ -181,18 +181,3 @@ def _equals_base(path: str, base: str) -> bool:
 
 def _mode(path: str) -> int:
     return stat.S_IMODE(os.stat(path).st_mode) | stat.S_IRUSR
-
-
-def measure_bytes(folder: str) -> int:
-    """The bytes that a folder takes on disk."""
-    total, waiting = 0, [folder]
-    while waiting:
-        try:
-            for entry in os.scandir(waiting.pop()):
-                status = entry.stat(follow_symlinks=False)
-                total += status.st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            continue
-    return total

@@ -220,12 +220,17 @@ class Sandbox:
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         try:
             running = ProgramRun(program, worker, on_output)
+            if found.namespaces and profile.room_network:
+                opened = self._networks.open_proxy(profile.room_network, program.ask_to_connect, running)
+                async with opened as proxy:
+                    return await running.run(
+                        folder, {**proxy, **program.environment}, found.level, disk, profile.draft_bytes
+                    )
             if found.namespaces:
-                proxy = await self._networks.open_proxy(profile.room_network) if profile.room_network else {}
-                return await running.run(folder, {**proxy, **program.environment}, found.level, disk)
+                return await running.run(folder, program.environment, found.level, disk, profile.draft_bytes)
             with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
-                return await running.run(folder, environment, found.level, disk)
+                return await running.run(folder, environment, found.level, disk, profile.draft_bytes)
         finally:
             pool.give_back(worker)
 
@@ -306,7 +311,8 @@ class Sandbox:
 
     def find_toolchains(self, profile: SandboxProfile) -> Toolchains:
         """The toolchains that build programs with this profile can use."""
-        return find_toolchains(self._home, profile.workspace, network=profile.network)
+        network = profile.network and not profile.draft  # in a draft their caches are writable
+        return find_toolchains(self._home, profile.workspace, network=network)
 
     @contextlib.contextmanager
     def _temporary_folder(self) -> Iterator[dict[str, str]]:

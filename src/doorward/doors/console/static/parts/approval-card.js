@@ -156,7 +156,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
         <strong><${SafeText} text=${approval.caller} /></strong>${approval.onBehalfOf && approval.onBehalfOf !== approval.caller
           ? html` for <${SafeText} text=${approval.onBehalfOf} />`
           : ""}
-        ${waiting ? " wants to run " : " asked to run "}<code><${SafeText} text=${approval.command} /></code>
+        ${waiting ? " wants " : " asked "}<${Wish} approval=${approval} />
       </${Heading}>
       ${waiting
         ? html`<${Countdown} until=${approval.expiresAt} from=${approval.createdAt} onEnd=${() => onExpired?.(approval)} />`
@@ -210,6 +210,14 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   </${Container}>`;
 }
 
+/** What is asked for: to reach a host, or to run a command. */
+function Wish(/** @type {{approval: Approval}} */ { approval }) {
+  const { host, port } = /** @type {{host?: string, port?: number}} */ (approval.params ?? {});
+  if (approval.command === "network/connect" && host)
+    return html`to reach <code><${SafeText} text=${`${host}:${port}`} /></code>`;
+  return html`to run <code><${SafeText} text=${approval.command} /></code>`;
+}
+
 /** The change that the call would make. For tools of MCP servers only their own description is known. */
 function ExpectedChange(/** @type {{approval: Approval, open: boolean}} */ { approval, open }) {
   const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
@@ -227,7 +235,7 @@ function ExpectedChange(/** @type {{approval: Approval, open: boolean}} */ { app
   };
   const upstream = approval.command.startsWith("mcp/");
   const label = upstream ? "About this tool" : "Expected changes";
-  const content = upstream
+  const content = upstream || approval.command === "network/connect"
     ? html`<pre class="code wrap" tabindex="0" role="group" aria-label=${label}><code><${SafeText} text=${preview.text} lines /></code></pre>
         <${MoreButton} more=${preview.next} onMore=${loadMore} />`
     : html`<${Diff} text=${preview.text} label=${label} totals=${preview} loadMore=${preview.next && loadMore} />`;
