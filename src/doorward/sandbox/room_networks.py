@@ -33,8 +33,8 @@ _WHERE_ASKED = {
     **dict.fromkeys(("NEXT_TELEMETRY_DISABLED", "ASTRO_TELEMETRY_DISABLED", "DOTNET_CLI_TELEMETRY_OPTOUT"), "1"),
     "GOTELEMETRY": "off",
 }
-"""Where a person may be asked about a connection, package managers wait for it, and tools make none on their own: a test
-run that looks for a newer version of its tool would ask each time."""
+"""Where a person may be asked about a connection, package managers wait for it, and tools make none on their own: a
+test run that looks for a newer version of its tool would ask each time."""
 
 
 class _RoomNetwork:
