@@ -204,6 +204,10 @@ async def test_each_program_is_known_by_its_own_credentials(asking: Asking, host
         assert "the request does not say which program it comes from. Use the proxy with" in done.result["stdout"]
         assert done.result["stdout"].endswith("407")
     assert (asking.tickets.empty(), len(host.requests)) == (True, 1)
+    later = asking.start(f"curl -sS --proxy-anyauth {asking.url}")  # like git, it sends them when it is asked to
+    await asking.approve(await asking.ticket())
+    done = await later
+    assert (done.result["stdout"], "refusedHosts" in done.result) == ("from the host\n", False)
 
 
 async def test_the_time_in_which_a_person_is_asked_does_not_count(opened: Any, host: Host) -> None:

@@ -287,7 +287,7 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
         return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":
         if command.name == CONNECT:
-            return "Programs of agents may reach hosts that the recipe of the room does not list only with approval."
+            return "The recipe of the room asks before an agent's program reaches a host that it does not list."
         what = "is a tool of another server" if not command.ours else "asks a person"
         return f"{command.name} {what}. Every call of it requires approval."
     guarded = find_guarded_change(command, json.loads(approval.params)) if approval.kind != "human" else None

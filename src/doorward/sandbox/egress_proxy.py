@@ -31,7 +31,10 @@ log = logging.getLogger(__name__)
 _CONNECT_SECONDS = 20.0
 _MOST_REFUSALS = 200
 _HOW_TO_CHANGE = 'A person can add the host there, or change it to "ask".'
-_USE_VARIABLES = "Use the proxy with its user and password, as the variables http_proxy and https_proxy have it."
+_UNKNOWN_PROGRAM = (
+    "a person must be asked, and the request does not say which program it comes from. Use the proxy with its user and "
+    "password, as the variables http_proxy and https_proxy have it."
+)
 _CHALLENGE = ('Proxy-Authenticate: Basic realm="Doorward"',)
 _REQUEST = re.compile(rb"([A-Z]{1,32}) ([!-~]+) HTTP/1\.[01]")
 _OF_THE_HOP = (b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"host", b"upgrade")
@@ -151,8 +154,8 @@ class EgressProxy:
             raise self._refuse(host, port, why)
         access = self._find_access(fields)
         if access is None:
-            why = f"a person must be asked, and the request does not say which program it comes from. {_USE_VARIABLES}"
-            raise self._refuse(host, port, why, "407 Proxy Authentication Required", _CHALLENGE)
+            raise self._refuse(host, port, _UNKNOWN_PROGRAM, "407 Proxy Authentication Required", _CHALLENGE)
+        self._forget_refusal(host, port, _UNKNOWN_PROGRAM)  # some programs give their credentials only when asked for
         if is_address(host):  # nobody is asked in vain; a name is not resolved before, since that tells it to others
             await self._rules.resolve(host, port)
         await access.ask(host, port)
@@ -172,6 +175,10 @@ class EgressProxy:
         self._refusals.append((time.time_ns(), f"{host}:{port}: {why}"))
         log.warning("room %s: %s:%d refused: %s", self._room[1], host, port, why)
         return _Refused(status, f"Doorward refused {host}:{port}: {why}", fields)
+
+    def _forget_refusal(self, host: str, port: int, why: str) -> None:
+        kept = (one for one in self._refusals if one[1] != f"{host}:{port}: {why}")
+        self._refusals = collections.deque(kept, maxlen=_MOST_REFUSALS)
 
 
 def _parse_target(method: str, target: str) -> tuple[str, int, str]:

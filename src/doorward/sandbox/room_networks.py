@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import functools
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -24,11 +25,16 @@ from doorward.sandbox.worker import WorkerGone
 _FOR_PROXY = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _FOR_YARN = ("YARN_HTTP_PROXY", "YARN_HTTPS_PROXY")
 _WAITING_SECONDS = 900
-_PATIENT = {
+_WHERE_ASKED = {
     **dict.fromkeys(("PIP_DEFAULT_TIMEOUT", "UV_HTTP_TIMEOUT", "CARGO_HTTP_TIMEOUT"), str(_WAITING_SECONDS)),
     **dict.fromkeys(("YARN_HTTP_TIMEOUT", "npm_config_fetch_timeout"), str(_WAITING_SECONDS * 1000)),
+    **dict.fromkeys(("npm_config_update_notifier", "YARN_ENABLE_TELEMETRY"), "false"),
+    **dict.fromkeys(("NO_UPDATE_NOTIFIER", "PIP_DISABLE_PIP_VERSION_CHECK", "DO_NOT_TRACK"), "1"),
+    **dict.fromkeys(("NEXT_TELEMETRY_DISABLED", "ASTRO_TELEMETRY_DISABLED", "DOTNET_CLI_TELEMETRY_OPTOUT"), "1"),
+    "GOTELEMETRY": "off",
 }
-"""How long package managers wait for a connection, where a person may be asked about it."""
+"""Where a person may be asked about a connection, package managers wait for it, and tools make none on their own: a
+test run that looks for a newer version of its tool would ask each time."""
 
 
 class _RoomNetwork:
@@ -48,6 +54,12 @@ class RoomNetworks:
         self._networks: dict[RoomKey, _RoomNetwork] = {}
         self._creating = asyncio.Lock()
         self._reached_loopback = False
+
+    @functools.cached_property
+    def _trust(self) -> dict[str, str]:
+        """The variables with the files of trusted certificates that programs see."""
+        named = self._rules.environment if self._rules is not None else {}
+        return {name: path for name, path in named.items() if _is_visible(path)}
 
     @property
     def reached_loopback(self) -> bool:
@@ -81,9 +93,8 @@ class RoomNetworks:
         access = ProxyAccess(ask or _ask_nobody, program)
         found.proxy.admit(access)
         try:
-            trust = {name: path for name, path in self._rules.environment.items() if _is_visible(path)}
-            patience = _PATIENT if self._rules.find_terms(room).asks else {}
-            yield {**_list_proxy_variables(access), **trust, **patience}
+            more = _WHERE_ASKED if self._rules.find_terms(room).asks else {}
+            yield {**_list_proxy_variables(access), **self._trust, **more}
         finally:
             await found.proxy.dismiss(access)
 

@@ -20,17 +20,18 @@ class NetworkQuestions:
     def __init__(self, ctx: Context, argv: Sequence[str], report: Callable[[str], None]) -> None:
         """`report` gets a line when a question waits for a person, and when it is answered."""
         self._ctx = ctx
-        self._program = _describe_program(ctx, argv)
+        self._argv = argv
         self._report = report
 
     async def ask(self, host: str, port: int) -> None:
         """Return when the program may connect. Raises NotPermitted with the reason if it may not."""
         call, run = self._ctx.call, self._ctx.services.run_for_program
-        params = {"host": host, "port": port, "program": self._program}
+        program = _describe_program(self._ctx, self._argv)
+        params = {"host": host, "port": port, "program": program}
         outcome = await run(call, CONNECT, params)
         if outcome.status == "parked":
             self._report(f"waits for approval to reach {host}:{port}")
-            asks = f"{self._program} wants to reach {host}:{port}."
+            asks = f"{program} wants to reach {host}:{port}."
             self._ctx.execution.step("note", {"text": f"{asks} Answer: doorward approvals approve {outcome.ticket}"})
             refusal = _explain_refusal(await self._wait_for_decision(outcome.ticket))
             self._report(f"may {'not ' if refusal else ''}reach {host}:{port}")
@@ -68,5 +69,5 @@ def _describe_program(ctx: Context, argv: Sequence[str]) -> str:
     """The program in the words of its call, on one line, with secrets redacted."""
     script: Any = ctx.call.params.get("command")
     words = f"{ctx.call.command.name}: {script}" if isinstance(script, str) else shlex.join(argv)
-    line = " ".join(redact.text(words).split())
+    line = " ".join(redact.text(words, ctx.call.secrets).split())
     return line if len(line) <= LONGEST_PROGRAM else f"{line[: LONGEST_PROGRAM - 1]}…"
