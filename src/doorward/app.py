@@ -47,7 +47,7 @@ from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.recipe import Strategy
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
-from doorward.gate.sandbox_terms import find_sandbox_terms, list_hosts
+from doorward.gate.sandbox_terms import find_host_terms, find_sandbox_terms
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
 from doorward.gate.workspaces import Workspaces
@@ -186,7 +186,9 @@ async def _assemble(
     tools = ToolCommands(registry)
     outbound = OutboundPolicy(configured.upstream.private_addresses)
     egress = EgressRules(
-        lambda room: list_hosts(find_sandbox_terms(rooms, recipes, *room)), outbound.resolve, find_ca_files(os.environ)
+        lambda room: find_host_terms(find_sandbox_terms(rooms, recipes, *room)),
+        outbound.resolve,
+        find_ca_files(os.environ),
     )
     sandbox = Sandbox(home.path, configured, egress)
     remote = HttpConnector(
@@ -277,6 +279,9 @@ async def _assemble(
     async def ask(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
         return await gate.within(call, command, params, ticket)
 
+    async def ask_for_program(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
+        return await gate.for_program(call, command, params, ticket)
+
     def context_for(admitted: Admitted, execution: Execution | None) -> Context:
         call = admitted.call
         effect = admitted.effect if isinstance(admitted, Permit) else None
@@ -320,6 +325,8 @@ async def _assemble(
         sessions=ShellSessions(store, clock, configured.sessions, BUILTINS),
         executions=executions,
         run_nested=ask,
+        run_for_program=ask_for_program,
+        keep_program=lambda call: gate.keep_program(call),
         get_ruling=authorizer.rule,
         preview_ruling=authorizer.would_rule,
         offered=authorizer.offered,

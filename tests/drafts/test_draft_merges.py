@@ -166,6 +166,25 @@ async def test_a_conflict_stops_the_merge_until_the_agent_resolves_it(driver, pr
     assert (project / "src/app.txt").read_text() == LINES.replace("line 2\n", expected)
 
 
+async def test_a_deleted_folder_is_merged_and_a_file_that_a_person_changed_in_it_is_a_conflict(driver, project):
+    for folder in ("one", "two"):
+        (project / folder / "inside").mkdir(parents=True)
+        (project / folder / "inside" / "file.txt").write_text("old\n")
+    await bash(driver, "rm -r one two; mkdir two; echo new > two/new.txt")
+    assert (await done(driver, "draft/status"))["conflicts"] == []
+    (project / "one/inside/file.txt").write_text("of the person\n")
+    refused = await person(driver, "draft/merge")
+    assert refused.code == "conflict"
+    assert "one/inside/file.txt" in refused.message
+    assert (project / "two/inside/file.txt").exists()
+    await person(driver, "draft/merge", paths=["two"])
+    assert [path.name for path in (project / "two").iterdir()] == ["new.txt"]
+    await done(driver, "draft/update", keep="draft")
+    merged = await person(driver, "draft/merge")
+    assert merged.status == "done", merged
+    assert not (project / "one").exists()
+
+
 async def test_a_person_merges_single_files_and_hunks_and_the_rest_stays_in_the_draft(driver, project):
     await replace(driver, "line 2\n", "line two\n")
     await replace(driver, "line 29\n", "line twenty-nine\n")

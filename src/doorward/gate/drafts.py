@@ -13,8 +13,9 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -60,6 +61,8 @@ class Draft(msgspec.Struct, kw_only=True):
     merging: str = ""
     """The call that merges it now; empty for none."""
     last_run: DraftRun | None = None
+    last_merge: Mapping[str, Any] | None = None
+    """What was merged of it last, as the result of that command."""
     stored: bool = False
     """Whether it exists: a draft that a refused call would have opened does not."""
     root: str = ""
@@ -118,8 +121,9 @@ class Drafts:
     async def load(self) -> None:
         for row in await sql.all_drafts(self._store):
             run = msgspec.json.decode(row.pop("last_run") or "null", type=DraftRun | None)
+            merge = msgspec.json.decode(row.pop("last_merge") or "null")
             folder = str(self._folder / row["id"])
-            draft = Draft(**row, folder=folder, size=DraftSize(folder), last_run=run, stored=True)
+            draft = Draft(**row, folder=folder, size=DraftSize(folder), last_run=run, last_merge=merge, stored=True)
             self._drafts[draft.id] = draft
             await self._settle(draft, None, None)
         if self._folder.is_dir():
@@ -257,6 +261,10 @@ class Drafts:
     async def note_run(self, draft: Draft, run: DraftRun) -> None:
         draft.last_run = run
         await self._store.write(sql.set_last_run(draft.id, msgspec.json.encode(run).decode()))
+
+    async def note_merge(self, draft: Draft, merge: Mapping[str, Any]) -> None:
+        draft.last_merge = merge
+        await self._store.write(sql.set_last_merge(draft.id, msgspec.json.encode(merge).decode()))
 
     async def show_workspace(self, draft: Draft) -> None:
         """Let the workspace's version show again where the draft has no changes of its own.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 import msgspec
@@ -59,6 +59,9 @@ OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, bytes], None]
 """Called with each piece of output as it arrives, up to the limit."""
 
+AskToConnect = Callable[[str, int], Awaitable[None]]
+"""Asks whether a program may connect to a host and port. Raises DoorwardError with the reason if it may not."""
+
 StopReason = Literal["", "time", "processes", "memory", "disk", "draft"]
 
 
@@ -77,6 +80,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Existing paths in the workspace that it may not change although it may write there. Needs namespaces."""
     seconds: float = 30.0
     """Wall-clock time limit."""
+    ask_to_connect: AskToConnect | None = None
+    """Asks about hosts that the recipe of its room does not list, where that recipe says so."""
     output_bytes: int = 1_000_000
     """Bytes of each stream to keep; the rest is only counted."""
     draft_size: DraftSize | None = None

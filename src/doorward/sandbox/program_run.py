@@ -16,6 +16,7 @@ from doorward.core.errors import CommandFailed
 from doorward.sandbox.confinement import ConfinementLevel
 from doorward.sandbox.draft_size import DraftSizeWatch
 from doorward.sandbox.inside.messages import MAX_MESSAGE_BYTES, encode
+from doorward.sandbox.output_filter import OutputFilter
 from doorward.sandbox.program import OnOutput, OutputStream, Program, SandboxResult, StopReason
 from doorward.sandbox.resource_watch import DiskWatch
 from doorward.sandbox.worker import Worker
@@ -31,6 +32,7 @@ class OutputCapture:
         self._keeps = keeps
         self._on_output = tell
         self._kept = bytearray()
+        self.filter = OutputFilter(())
         self.total = 0
         """Bytes written, kept or not."""
         self._loop = asyncio.get_running_loop()
@@ -72,12 +74,14 @@ class OutputCapture:
         room = self._most - self.total
         self.total += len(piece)
         if room > 0:
-            piece = piece[:room]
-            if self._keeps:
-                self._kept += piece
-            if self._on_output is not None:
-                self._on_output(self._stream, piece)
+            self._pass_on(self.filter.hide(piece[:room]))
         return True
+
+    def _pass_on(self, piece: bytes) -> None:
+        if self._keeps:
+            self._kept += piece
+        if piece and self._on_output is not None:
+            self._on_output(self._stream, piece)
 
     def _close_read_end(self) -> None:
         if self._read_end >= 0:
@@ -85,6 +89,7 @@ class OutputCapture:
                 self._loop.remove_reader(self._read_end)
             os.close(self._read_end)
             self._read_end = -1
+            self._pass_on(self.filter.finish())
 
 
 _WATCH_AFTER = 0.002
@@ -100,6 +105,27 @@ class ProgramRun:
         self._err = OutputCapture("stderr", program.output_bytes, on_output, keeps=keeps)
         self._stopped: StopReason = ""
         self._timer: asyncio.TimerHandle | None = None
+        self._time_limit: asyncio.TimerHandle | None = None
+        self._seconds_left = program.seconds
+        """The rest of its time, while the time limit is paused."""
+        self._pauses = 0
+
+    def hide(self, *secrets: str) -> None:
+        """Hide these secrets in its output."""
+        for output in (self._out, self._err):
+            output.filter = OutputFilter(tuple(one.encode() for one in secrets))
+
+    def pause(self) -> None:
+        """Stop counting its time, until `resume` was called as often."""
+        self._pauses += 1
+        if self._time_limit is not None:
+            self._seconds_left = self._time_limit.when() - asyncio.get_running_loop().time()
+            self._time_limit.cancel()
+            self._time_limit = None
+
+    def resume(self) -> None:
+        self._pauses -= 1
+        self._set_time_limit()
 
     async def run(
         self,
@@ -136,8 +162,10 @@ class ProgramRun:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_AFTER, self._watch)
             answer = await self._worker.wait_ended()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._pauses += 1  # its time does not count any more
+            for timer in (self._timer, self._time_limit):
+                if timer is not None:
+                    timer.cancel()
             for watch in watches:
                 watch.close()
             for descriptor in stdin:
@@ -169,10 +197,14 @@ class ProgramRun:
         """Start to read output as it arrives, and set the time limit."""
         self._out.start_reading()
         self._err.start_reading()
-        if self._program.resident:
-            return
-        rest = max(0.0, self._program.seconds - _WATCH_AFTER)
-        self._timer = asyncio.get_running_loop().call_later(rest, self._stop, "time")
+        self._timer = None
+        self._seconds_left = max(0.0, self._seconds_left - _WATCH_AFTER)
+        self._set_time_limit()
+
+    def _set_time_limit(self) -> None:
+        if not self._pauses and self._timer is None and not self._program.resident:
+            loop = asyncio.get_running_loop()
+            self._time_limit = loop.call_later(self._seconds_left, self._stop, "time")
 
     def _stop(self, why: StopReason) -> None:
         self._stopped = why

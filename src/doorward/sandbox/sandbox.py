@@ -220,10 +220,14 @@ class Sandbox:
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         try:
             running = ProgramRun(program, worker, on_output)
+            if found.namespaces and profile.room_network:
+                opened = self._networks.open_proxy(profile.room_network, program.ask_to_connect, running)
+                async with opened as proxy:
+                    return await running.run(
+                        folder, {**proxy, **program.environment}, found.level, disk, profile.draft_bytes
+                    )
             if found.namespaces:
-                proxy = await self._networks.open_proxy(profile.room_network) if profile.room_network else {}
-                environment = {**proxy, **program.environment}
-                return await running.run(folder, environment, found.level, disk, profile.draft_bytes)
+                return await running.run(folder, program.environment, found.level, disk, profile.draft_bytes)
             with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
                 return await running.run(folder, environment, found.level, disk, profile.draft_bytes)
