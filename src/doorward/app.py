@@ -23,7 +23,8 @@ from doorward.commands.servers.resources import ResourceCommands
 from doorward.commands.servers.tool_command import ToolCommands
 from doorward.config import settings
 from doorward.config.home import Home
-from doorward.config.settings import Settings
+from doorward.config.settings import SandboxSettings, Settings
+from doorward.config.watched_limits import WatchedLimits
 from doorward.core import logs
 from doorward.core.byte_budget import ByteBudget
 from doorward.core.classification import Access, Role
@@ -102,6 +103,7 @@ class House(msgspec.Struct, kw_only=True):
     services: Services
     models: ModelRegistry
     ledger_maintainer: LedgerMaintainer
+    limits: WatchedLimits
     throttle: Throttle
     anonymous_refusals: AnonymousRefusals
     setup_lines: list[str]
@@ -213,8 +215,11 @@ async def _assemble(
         read=ResourceCommands(registry).put,
     )
 
+    in_force = configured
+    """The settings with the limits of programs that the settings file has now."""
+
     def offer(entries: list[CatalogueEntry]) -> None:
-        commands = programs.build_commands(entries, configured)
+        commands = programs.build_commands(entries, in_force)
         tools.step_aside()
         try:
             registry.replace("catalogue", *commands)
@@ -330,6 +335,13 @@ async def _assemble(
         count_running=slots.running,
         stop=stop,
     )
+
+    def apply_limits(limits: SandboxSettings) -> None:
+        nonlocal in_force
+        in_force = services.settings = msgspec.structs.replace(configured, sandbox=limits)
+        drafts.settings = limits
+        offer(catalogue.entries)
+
     gate = Gate(
         authenticator=Authenticator(people, tokens, browsers, personas, rooms),
         resolver=resolver,
@@ -353,6 +365,7 @@ async def _assemble(
         services=services,
         models=models,
         ledger_maintainer=keeper,
+        limits=WatchedLimits(home.settings, configured.sandbox, apply_limits),
         throttle=throttle,
         anonymous_refusals=anonymous,
         setup_lines=[],

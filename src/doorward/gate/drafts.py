@@ -101,7 +101,8 @@ class Drafts:
         self._store = store
         self._sandbox = sandbox
         self._clock = clock
-        self._settings = settings.sandbox
+        self.settings = settings.sandbox
+        """The limits of drafts and of programs in them. They change when the settings file does."""
         self._strategy_of = strategy_of
         self._workspace_of = workspace_of
         self._drafts: dict[str, Draft] = {}
@@ -190,7 +191,7 @@ class Drafts:
 
     async def mount(self, draft: Draft, *, grows: bool = False) -> str:
         """Mount a draft, if it is not, and return the path of its top folder. One that is too large may not grow."""
-        limit = self._settings.draft_bytes
+        limit = self.settings.draft_bytes
         async with draft.lock:
             if grows and draft.size.bytes > limit:
                 raise Conflict(
@@ -214,12 +215,12 @@ class Drafts:
 
     def profile(self, draft: Draft) -> SandboxProfile:
         """The sandbox profile of every program in a draft."""
-        build = self._settings.build
+        build = self.settings.build
         strategy = self._strategy_of(draft.tenant, draft.room)
         return SandboxProfile(
             workspace=draft.workspace,
             files="write",
-            network=strategy is not None and strategy.sandbox.network == "all" and self._settings.network,
+            network=strategy is not None and strategy.sandbox.network == "all" and self.settings.network,
             limits=ProgramLimits(
                 cpu_seconds=build.cpu_seconds,
                 memory_bytes=build.memory_bytes,
@@ -230,7 +231,7 @@ class Drafts:
             ),
             name="build",
             draft=draft.folder,
-            draft_bytes=self._settings.draft_bytes,
+            draft_bytes=self.settings.draft_bytes,
             room=(draft.tenant, draft.room),
         )
 
@@ -316,7 +317,7 @@ class Drafts:
             await asyncio.wait([before])
         try:
             await asyncio.to_thread(save_bases, draft.folder, draft.workspace, since)
-            limit = self._settings.draft_bytes
+            limit = self.settings.draft_bytes
             if draft.size.bytes > limit or draft.size.is_due(limit):
                 await asyncio.to_thread(draft.size.measure)
         except OSError as error:

@@ -204,7 +204,7 @@ def read_changes(
     room: int,
     since: int | None,
     skip: SkipPath = lambda _, __: False,
-    most_paths: int = MOST_PATHS,
+    most_paths: int | None = None,
 ) -> OverlayChanges:
     """Read the changes in the layer `upper` against the workspace as it is now.
 
@@ -215,7 +215,7 @@ def read_changes(
     lower = os.open(workspace, FOLDER_FLAGS)
     try:
         folder = os.fstat(lower)
-        reader = _LayerReader(upper, lower, room, since, skip, most_paths)
+        reader = _LayerReader(upper, lower, room, since, skip, most_paths or MOST_PATHS)
         reader.compare_folder("", hides=False)
     finally:
         os.close(lower)

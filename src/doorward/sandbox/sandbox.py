@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -80,7 +81,7 @@ class Sandbox:
         found = await self._check_profile(profile)
         pool = self._pools.get_pool(profile)
         try:
-            worker = await pool.take(profile.files, program.read_only if found.namespaces else (), resident=True)
+            worker = await pool.take(profile.files, _describe_worker(found, profile, program), resident=True)
         except WorkerGone as error:
             raise CommandFailed(f"The sandbox of {program.argv[0]} could not be started: {error}.") from error
         started = ResidentProgram(
@@ -201,8 +202,7 @@ class Sandbox:
         self, found: Confinement, profile: SandboxProfile, program: Program, on_output: OnOutput | None
     ) -> tuple[SandboxResult, int]:
         pool = self._pools.get_pool(profile)
-        read_only = program.read_only if found.namespaces else ()
-        worker = await pool.take(profile.files, read_only)
+        worker = await pool.take(profile.files, _describe_worker(found, profile, program))
         return await self._run_in(found, pool, worker, profile, program, on_output)
 
     async def _run_in(
@@ -331,3 +331,9 @@ class Sandbox:
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self._home))
         return self._scratch
+
+
+def _describe_worker(found: Confinement, profile: SandboxProfile, program: Program) -> dict[str, Any]:
+    """The setup of one worker, besides that of its zygote. All programs of a draft share a zygote, not their limits."""
+    setup = found.describe_limits(profile) if profile.draft else {}
+    return {**setup, "read_only": program.read_only} if program.read_only and found.namespaces else setup

@@ -282,7 +282,7 @@ def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[S
     if ctx.call.draft:
         draft = ctx.services.drafts.get(ctx.call.draft)
         draft_size = draft.size
-        profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files)
+        profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files, limits=profile.limits)
     program = Program(
         argv=task.argv,
         workspace_path=task.workspace_path,
