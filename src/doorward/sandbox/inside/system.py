@@ -1,8 +1,10 @@
 """System calls that the standard library lacks. Each raises OSError with the call's name when it fails."""
 
+import contextlib
 import ctypes
 import fcntl
 import os
+import re
 import socket
 import struct
 from collections.abc import Sequence
@@ -18,6 +20,10 @@ MS_NO_DEVICES = 4
 MS_NO_EXEC = 8
 MS_REMOUNT = 32
 MS_BIND = 4096
+
+_RESERVED_IDS = 300
+_FIRST_WITH_IDS_OF_NAMESPACES = (6, 14)
+"""Before this version of Linux `pid_max` was that of the whole machine, which must not change."""
 
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP, _IFF_RUNNING = 0x1, 0x40
@@ -66,6 +72,18 @@ def mount(source: str, target: str, kind: str, flags: int, options: str = "") ->
         f"mount {kind} on {target}",
         _libc.mount(os.fsencode(source), os.fsencode(target), kind.encode(), flags, options.encode() or None),
     )
+
+
+def limit_process_ids(processes: int) -> None:
+    """Make the kernel refuse processes far beyond the limit, also to root, to whom RLIMIT_NPROC does not apply.
+
+    The kernel gives each reserved id only once, so that twice the limit stays available.
+    """
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    if version is None or (int(version[1]), int(version[2])) < _FIRST_WITH_IDS_OF_NAMESPACES:
+        return
+    with contextlib.suppress(OSError), open("/proc/sys/kernel/pid_max", "w") as file:
+        file.write(str(_RESERVED_IDS + 2 * processes))
 
 
 def hide_mounts() -> None:

@@ -64,7 +64,9 @@ def _mount_scratch(setup: dict[str, Any]) -> None:
     for folder in _SCRATCH:
         system.mount("tmpfs", folder, "tmpfs", flags, size)
     try:
-        system.mount("proc", "/proc", "proc", flags | system.MS_NO_EXEC | system.MS_READ_ONLY, "hidepid=ptraceable")
+        system.mount("proc", "/proc", "proc", flags | system.MS_NO_EXEC, "hidepid=ptraceable")
+        system.limit_process_ids(setup["limits"]["processes"])
+        system.mount("", "/proc", "", _READ_ONLY_AGAIN | system.MS_NO_EXEC)
     except OSError:
         # A container that masks parts of /proc forbids a new one. Then programs get an empty /proc.
         system.mount("tmpfs", "/proc", "tmpfs", flags | system.MS_NO_EXEC | system.MS_READ_ONLY, "size=4096")
