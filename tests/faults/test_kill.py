@@ -148,7 +148,7 @@ def test_a_kill_of_the_real_command_during_first_use_leaves_a_home_that_opens(tm
         process = subprocess.Popen(
             [DOORWARD, "init"], env={**os.environ, "DOORWARD_HOME": str(home.path)}, stdout=subprocess.DEVNULL
         )
-        wait_until(lambda: home.path.exists() or process.poll() is not None, pace=0.001)
+        wait_until(lambda home=home, process=process: home.path.exists() or process.poll() is not None, pace=0.001)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(chance.uniform(0, 0.08))
         process.kill()
