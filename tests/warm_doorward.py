@@ -199,6 +199,8 @@ def _serve() -> None:
 def _read_program() -> None:
     """Read all that a command may need, and build what is the same in every home; nothing here depends on one."""
     from doorward import cli  # noqa: PLC0415 - this is what the other side must not have to read
+    from doorward.agents.house.model import HouseModel  # noqa: PLC0415
+    from doorward.agents.models.model import ToolSpec  # noqa: PLC0415
     from doorward.commands import families  # noqa: PLC0415
     from doorward.commands.catalogue.parser import parse_catalogue  # noqa: PLC0415
     from doorward.commands.catalogue.watched_catalogue import shipped_catalogue  # noqa: PLC0415
@@ -212,6 +214,7 @@ def _read_program() -> None:
     build_commands(parse_catalogue(shipped_catalogue(), "shipped"), Settings())
     families.entry_points = functools.cache(_installed)  # type: ignore[assignment]
     families.load_plugin_families()
+    HouseModel().suggest("List my files", [ToolSpec("file_list", "List files.", {"type": "object"})])
     gc.freeze()  # so that a collection in a forked process does not copy all of this
 
 

@@ -99,7 +99,7 @@ import json, socket, sys
 for kind, where in json.loads(sys.argv[1]):
     family = {"tcp": socket.AF_INET, "tcp6": socket.AF_INET6, "udp": socket.AF_INET, "unix": socket.AF_UNIX}[kind]
     with socket.socket(family, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM) as sock:
-        sock.settimeout(5)
+        sock.settimeout(60)
         try:
             sock.connect(where if isinstance(where, str) else tuple(where))
             sock.send(b"out")

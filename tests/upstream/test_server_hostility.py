@@ -96,7 +96,7 @@ async def test_no_server_may_change_the_file_that_says_what_it_may_do(opened, tm
 
 _VISITS = """
 import json, socket, sys
-line = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5).makefile("rw")
+line = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60).makefile("rw")
 line.write(json.dumps({"id": "1", "method": "call_tool", "params": {"tool": "ls", "args": {}}}) + "\\n")
 line.flush()
 print(line.readline().strip(), file=sys.stderr)
