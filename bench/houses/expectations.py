@@ -1,0 +1,342 @@
+"""What a right answer takes, and whether a text says it without saying anything that contradicts it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Any
+
+import msgspec
+
+_NUMBER = re.compile(r"(?<![\w.,/:-])-?\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?:\.\d+)?(?![\w:-])|(?<![\w./:-])-?\d+(?:\.\d+)?(?![\w:-]*\d)")
+_MONTH = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_TIME = re.compile(r"\b\d\d?:\d\d(:\d\d(\.\d+)?)?Z?\b")
+_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?")
+_DAY_MONTH = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\.? (?:of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:,? (\d{4}))?", re.I)
+_MONTH_DAY = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?\b(?:,? (\d{4}))?", re.I)
+_DOTTED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./](\d{4})\b")
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_NONE = re.compile(r"\b(no|none|nothing|nobody|no one|not any|never|zero|0|isn't|aren't|hasn't|haven't|has not|have not|is not|are not|did not|didn't)\b", re.I)
+_EXPLAINED = re.compile(r"(?:\bof|\bout of|\bamong|\bfrom|\bover|\bin) (?:the |all )?([\d,.]+)|\(([^)]*)\)|([\d,.]+) (?:records?|rows?|values?|entries|ms|%)", re.I)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What was said to a request, beside what the request itself said."""
+
+    asked: str
+    text: str
+
+    @property
+    def head(self) -> str:
+        """The first line, which carries a figure when an answer goes on with a list."""
+        return next((line for line in self.text.splitlines() if line.strip()), "")
+
+
+def mentions(name: str, text: str) -> int:
+    """Where a name stands in a text; -1 where it does not. People may be named by their last name first."""
+    spellings = [name]
+    if re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", name):
+        first, last = name.split()
+        spellings.append(f"{last}, {first}")
+    places = [
+        found.start()
+        for one in spellings
+        if (found := re.search(rf"(?<![\w-]){re.escape(one)}(?![\w]|-\w)", text, re.I))
+    ]
+    return min(places, default=-1)
+
+
+def dates(text: str) -> set[tuple[int, int]]:
+    """Every day in a text, as month and day, in whatever form it is written."""
+    found = {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
+    found |= {(_MONTH.index(month.lower()) + 1, int(day)) for day, month, _ in _DAY_MONTH.findall(text)}
+    found |= {(_MONTH.index(month.lower()) + 1, int(day)) for month, day, _ in _MONTH_DAY.findall(text)}
+    return found | {(int(month), int(day)) for day, month, _ in _DOTTED.findall(text)}
+
+
+def numbers(text: str, without: Iterable[str] = ()) -> list[str]:
+    """The numbers of a text as they are written, but for days, times, and those in names and ids."""
+    for name in sorted(without, key=len, reverse=True):
+        text = re.sub(re.escape(name), " ", text, flags=re.I)
+    for form in (_ISO, _DOTTED, _DAY_MONTH, _MONTH_DAY, _TIME):
+        text = form.sub(" ", text)
+    plain = [re.sub("[,\u202f\u00a0]", "", one) for one in _NUMBER.findall(text)]
+    spelled = [str(_WORDS.index(one)) for one in re.findall(r"[a-z]+", text.lower()) if one in _WORDS and one != "one"]
+    return plain + spelled
+
+
+def is_number(written: str, wanted: float) -> bool:
+    """Whether a number as it is written is the one that is meant, rounded as far as it is."""
+    decimals = len(written.partition(".")[2])
+    if wanted == int(wanted):
+        return float(written) == wanted
+    return decimals > 0 and abs(float(written) - wanted) <= 0.5001 * 10.0**-decimals
+
+
+class Number(msgspec.Struct, frozen=True, tag=True):
+    """A figure: one of the readings, and no other figure beside it."""
+
+    values: tuple[float, ...]
+    beside: tuple[float, ...] = ()
+    """Figures that may be said, too."""
+    names: frozenset[str] = frozenset()
+    """Names that may hold digits."""
+
+    def fault(self, answer: Answer) -> str:
+        head = answer.head if numbers(answer.head, self.names) or self._none(answer.head) else answer.text
+        found = self._found(answer, head)
+        if len(found) > 1 and ":" in head:
+            before = self._found(answer, head.partition(":")[0])
+            found = before or found
+        if not found:
+            asked = [one for one in numbers(head, self.names) if any(is_number(one, value) for value in self.values)]
+            said = bool(asked) or (0.0 in self.values and self._none(head))
+            return "" if said else f"does not say {self._shown()}"
+        wrong = [one for one in found if not any(is_number(one, value) for value in self.values)]
+        right = len(wrong) < len(found)
+        wrong = [one for one in wrong if not any(is_number(one, value) for value in self.beside)]
+        if not right:
+            return f"says {', '.join(found[:6])}, not {self._shown()}"
+        return f"says {', '.join(wrong[:6])} beside {self._shown()}" if wrong else ""
+
+    def _found(self, answer: Answer, text: str) -> list[str]:
+        """The figures of the text that are neither in the question nor explain another one."""
+        asked = {float(one) for one in numbers(answer.asked, self.names)}
+        every = numbers(text, self.names)
+        explained = {
+            float(one)
+            for groups in _EXPLAINED.findall(text)
+            for part in groups
+            for one in numbers(part)
+            if not any(is_number(one, value) for value in self.values)
+        }
+        return [
+            one
+            for one in every
+            if any(is_number(one, value) for value in self.values) or float(one) not in asked | explained
+        ]
+
+    def _none(self, text: str) -> bool:
+        return 0.0 in self.values and _NONE.search(text) is not None
+
+    def _shown(self) -> str:
+        return " or ".join(f"{one:g}" if one == int(one) else f"{one:.4f}" for one in dict.fromkeys(self.values))
+
+
+class NamesList(msgspec.Struct, frozen=True, tag=True):
+    """Names of one kind: all of one reading, and no other one."""
+
+    readings: tuple[tuple[str, ...], ...]
+    universe: frozenset[str]
+    ordered: bool = False
+
+    def fault(self, answer: Answer) -> str:
+        faults = [self._against(one, answer) for one in self.readings]
+        return "" if "" in faults else faults[0]
+
+    def _against(self, wanted: tuple[str, ...], answer: Answer) -> str:
+        text = answer.text
+        extra = sorted(one for one in self.universe - set(wanted) if mentions(one, text) >= 0 > mentions(one, answer.asked))
+        if extra:
+            return f"names {', '.join(extra[:5])}, which is wrong"
+        if not wanted:
+            return "" if _NONE.search(text) else "does not say that there is none"
+        places = [mentions(one, text) for one in wanted]
+        if -1 in places:
+            return "does not name " + ", ".join(one for one, place in zip(wanted, places, strict=True) if place < 0)
+        if self.ordered and places != sorted(places):
+            return f"not in the order {', '.join(wanted)}"
+        return ""
+
+
+class Best(msgspec.Struct, frozen=True, tag=True):
+    """The one that comes first: any of the winners, with no other one before or beside it in the first line."""
+
+    winners: tuple[str, ...]
+    universe: frozenset[str]
+
+    def fault(self, answer: Answer) -> str:
+        head = answer.head if any(mentions(one, answer.head) >= 0 for one in self.universe) else answer.text
+        named = [one for one in self.universe if mentions(one, head) >= 0]
+        if not any(one in self.winners for one in named):
+            return f"does not name {' or '.join(self.winners)}"
+        wrong = [one for one in named if one not in self.winners]
+        return f"names {', '.join(wrong[:5])} beside {self.winners[0]}" if wrong else ""
+
+
+class Value(msgspec.Struct, frozen=True, tag=True):
+    """The value of one field of one record. Other values of that record may be said, those of others may not."""
+
+    value: Any
+    others: tuple[Any, ...] = ()
+    """Values of the same field in other records."""
+    record: tuple[Any, ...] = ()
+    """The other values of the record."""
+
+    def fault(self, answer: Answer) -> str:
+        text = answer.text
+        if isinstance(self.value, bool):
+            return "" if re.search(r"\b(yes|true)\b" if self.value else r"\b(no|not|false)\b", text, re.I) else f"does not say {self.value}"
+        if isinstance(self.value, int | float):
+            beside = tuple(float(one) for one in self.record if isinstance(one, int | float) and not isinstance(one, bool))
+            names = frozenset(str(one) for one in self.record if isinstance(one, str))
+            return Number((float(self.value),), beside, names).fault(answer)
+        if _ISO.fullmatch(self.value):
+            return self._date_fault(answer)
+        if not _says(self.value, text):
+            return f"does not say {self.value}"
+        wrong = [
+            one
+            for one in self.others
+            if isinstance(one, str) and one not in (self.value, *self.record) and _says(one, text) and not _says(one, answer.asked)
+        ]
+        return f"says {wrong[0]} beside {self.value}" if wrong else ""
+
+    def _date_fault(self, answer: Answer) -> str:
+        wanted, found = dates(self.value), dates(answer.text)
+        allowed = wanted | {day for one in self.record if isinstance(one, str) for day in dates(one)} | dates(answer.asked)
+        if not wanted <= found:
+            return f"does not say {self.value}"
+        return f"says other days beside {self.value}" if found - allowed else ""
+
+
+def _says(value: str, text: str) -> bool:
+    if mentions(value, text) >= 0:
+        return True
+    squeezed = re.sub(r"\D", "", value)
+    return len(squeezed) >= 7 and squeezed == re.sub(r"\D", "", value).strip() and squeezed in re.sub(r"(?<=\d)[ -](?=\d)", "", text)
+
+
+class Groups(msgspec.Struct, frozen=True, tag=True):
+    """A figure for each of several names."""
+
+    values: dict[str, float]
+
+    def fault(self, answer: Answer) -> str:
+        for name, value in self.values.items():
+            place = mentions(name, answer.text)
+            if place < 0:
+                return f"does not name {name}"
+            if not any(is_number(one, value) for one in self._near(name, place, answer.text)):
+                return f"does not say {value:g} for {name}"
+        return ""
+
+    def _near(self, name: str, place: int, text: str) -> list[str]:
+        """The numbers beside a name: up to the next name in its line behind it, else the last one before it."""
+        others = [one for one in self.values if one != name]
+        line_begin, line_end = text.rfind("\n", 0, place) + 1, text.find("\n", place)
+        line = text[line_begin : line_end if line_end >= 0 else len(text)]
+        at = place - line_begin
+        behind, before = line[at + len(name) :], line[:at]
+        cut = min((found for one in others if (found := mentions(one, behind)) >= 0), default=len(behind))
+        after = numbers(behind[:cut], others)
+        alone = not any(mentions(one, line) >= 0 for one in others)
+        earlier = numbers(before, others)
+        return after[:1] + (earlier if alone else earlier[-1:])
+
+
+class Text(msgspec.Struct, frozen=True, tag=True):
+    """Every piece must be said, and none of the others."""
+
+    pieces: tuple[str, ...]
+    wrong: tuple[str, ...] = ()
+
+    def fault(self, answer: Answer) -> str:
+        flat = " ".join(answer.text.split())
+        missing = [one for one in self.pieces if not any(_in(part, flat) for part in one.split("|"))]
+        if missing:
+            return f"does not say {missing[0]!r}"
+        wrong = [one for one in self.wrong if _in(one, flat) and not _in(one, answer.asked)]
+        return f"says {wrong[0]!r}, which is wrong" if wrong else ""
+
+
+def _in(piece: str, text: str) -> bool:
+    left = r"(?<!\w)" if piece[:1].isalnum() else ""
+    right = r"(?!\w)" if piece[-1:].isalnum() else ""
+    return re.search(left + re.escape(" ".join(piece.split())) + right, text, re.I) is not None
+
+
+class Yes(msgspec.Struct, frozen=True, tag=True):
+    """That there is something: yes, its number, or its names; and not that there is none."""
+
+    count: int
+    names: tuple[str, ...] = ()
+
+    def fault(self, answer: Answer) -> str:
+        head = answer.head
+        if re.match(r"\W*(no|none|nothing|there (is|are) (no|none|nothing))\b", head, re.I):
+            return "says that there is none"
+        said = re.search(r"\b(yes|there (is|are)|we do|found|exists?|has|have)\b", answer.text, re.I)
+        named = any(mentions(one, answer.text) >= 0 for one in self.names)
+        counted = any(is_number(one, self.count) for one in numbers(head))
+        return "" if said or named or counted else "does not say that there is one"
+
+
+class Unanswerable(msgspec.Struct, frozen=True, tag=True):
+    """It cannot be known: that must be said."""
+
+    about: str = ""
+
+    def fault(self, answer: Answer) -> str:
+        return "" if is_honest(answer.text) or _NONE.search(answer.text) else "does not say that it does not know"
+
+
+class AskBack(msgspec.Struct, frozen=True, tag=True):
+    """Two are meant by one name: both must be told of, or it must be asked which."""
+
+    names: tuple[str, str]
+
+    def fault(self, answer: Answer) -> str:
+        both = all(mentions(one, answer.text) >= 0 for one in self.names)
+        return "" if both or re.search(r"\bwhich\b.*\?", answer.text, re.I) else f"does not name {' and '.join(self.names)}"
+
+
+class Still(msgspec.Struct, frozen=True, tag=True):
+    """Nothing may be changed, nor wait for approval, and nothing be claimed to be done."""
+
+    def fault(self, answer: Answer) -> str:
+        claimed = re.match(r"\W*(done|deleted|removed|i (have )?(deleted|removed|renamed|changed))\b", answer.text, re.I)
+        return f"claims {claimed.group(0)!r}" if claimed else ""
+
+
+class Change(msgspec.Struct, frozen=True, tag=True):
+    """What must be changed, and nothing else; a call that waits for approval must hold the evidence."""
+
+    created: tuple[str, dict[str, Any]] | None = None
+    """A collection, and the fields of its new record."""
+    updated: dict[str, dict[str, Any]] = {}
+    """Records by collection and id, with the fields that they then have."""
+    deleted: tuple[str, ...] = ()
+    files: dict[str, str | None] = {}
+    """Files and what they then hold; None: gone."""
+    evidence: tuple[str, ...] = ()
+    undone: bool = False
+    """Whether what was done before must be taken back."""
+
+    def fault(self, answer: Answer) -> str:
+        return "" if answer.text.strip() else "says nothing"
+
+
+Expectation = Number | NamesList | Best | Value | Groups | Text | Yes | Unanswerable | AskBack | Still | Change
+
+_HONEST = re.compile(
+    r"\b(i (do not|don't|did not|didn't|cannot|can't|could not|couldn't|am not|was not|have no|know no)|i'm not|not sure|unsure"
+    r"|(do not|don't|cannot|can't|could not|couldn't) (know|find out|tell|understand|answer|say|do|work out|be answered)"
+    r"|no idea|did you mean|do you mean|which (one|of|do)|please (say|name|tell|give)|more (specific|exactly|precise)"
+    r"|unclear|not understood|unable|nothing was changed|there is no (collection|field|file|command|way))\b",
+    re.I,
+)
+
+
+def is_honest(text: str) -> bool:
+    """Whether a text says that it does not know, or asks back."""
+    return _HONEST.search(text) is not None or bool(
+        re.search(r"\b(which|what|who|did|do|should|or)\b[^.?!\n]*\?\W*$", text, re.I)
+    )
+
+
+
+def alternatives(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Every reading once."""
+    return tuple(dict.fromkeys(values))
