@@ -35,7 +35,11 @@ CLINIC = FieldOfWork(
                         kind="code",
                         missing=0.25,
                         says=("insurance number", "policy number"),
-                        absent=("{n} with no insurance number", "{n} without a policy number", "{n} whose insurance number is missing"),
+                        absent=(
+                            "{n} with no insurance number",
+                            "{n} without a policy number",
+                            "{n} whose insurance number is missing",
+                        ),
                     ),
                     FieldKind(
                         role="age",
@@ -91,8 +95,20 @@ CLINIC = FieldOfWork(
             names=(("appointment", "appointments"), ("visit", "visits"), ("booking", "bookings")),
             records=(50, 70),
             fields=(
-                FieldKind(role="patient", names=("patient", "client", "patient name"), kind="link", to="patient", equals=("{n} of {v}", "{v}'s {n}", "{n} for {v}")),
-                FieldKind(role="doctor", names=("doctor", "physician", "seen by"), kind="link", to="doctor", equals=("{n} with {v}", "{n} with Dr {v}", "{n} at {v}'s")),
+                FieldKind(
+                    role="patient",
+                    names=("patient", "client", "patient name"),
+                    kind="link",
+                    to="patient",
+                    equals=("{n} of {v}", "{n} for {v}"),
+                ),
+                FieldKind(
+                    role="doctor",
+                    names=("doctor", "physician", "seen by"),
+                    kind="link",
+                    to="doctor",
+                    equals=("{n} with {v}", "{n} with Dr {v}"),
+                ),
                 FieldKind(
                     role="day",
                     names=("date", "day", "scheduled on", "starts on"),
@@ -121,7 +137,7 @@ CLINIC = FieldOfWork(
                     kind="number",
                     values=(20, 400),
                     missing=0.15,
-                    says=("charges", "billed amounts", "bills"),
+                    says=("charge", "billed amount", "bill"),
                     above=("{n} billed at more than {v}", "{n} that cost over {v}"),
                     below=("{n} billed at less than {v}", "{n} that cost under {v}"),
                     most=("most expensive", "priciest"),
@@ -131,18 +147,46 @@ CLINIC = FieldOfWork(
         ),
     ),
     join=Join(
-        things_of=("which {things} has {person} seen?", "who treats {person}? all the {things} please", "list the {things} {person} has appointments with"),
-        people_of=("which {people} have seen {thing}?", "who are the {people} of Dr {thing}", "list {thing}'s {people}"),
-        when=("when is {person} seeing {thing}?", "on what day does {person} have the appointment with {thing}", "date of {person}'s appointment with Dr {thing}?"),
+        things_of=(
+            "which {things} has {person} seen?",
+            "who treats {person}? all the {things} please",
+            "list the {things} {person} has appointments with",
+        ),
+        people_of=(
+            "which {people} have seen {thing}?",
+            "who are the {people} of Dr {thing}",
+            "list {thing}'s {people}",
+        ),
+        when=(
+            "when is {person} seeing {thing}?",
+            "on what day does {person} have the appointment with {thing}",
+            "date of {person}'s appointment with Dr {thing}?",
+        ),
         when_field="day",
         event_of="{event} of {person} with {thing}",
-        most_person=("which {person_one} comes most often?", "which {person_one} has the most {events}", "who has had the most {events} of all {people}"),
-        most_thing=("which {thing_one} has the most {events}?", "whos the busiest {thing_one} by {events}", "top {thing_one} by number of {events}"),
+        most_person=(
+            "which {person_one} comes most often?",
+            "which {person_one} has the most {events}",
+            "who has had the most {events} of all {people}",
+        ),
+        most_thing=(
+            "which {thing_one} has the most {events}?",
+            "whos the busiest {thing_one} by {events}",
+            "top {thing_one} by number of {events}",
+        ),
     ),
     mark=("mark {the_event} as attended", "{person} did show up: set {the_event} to attended"),
-    add=("add a {one} called {label}, specialty {v}", "we have a new {one}, {label}, in {v}. please add", "register {label} as a {v} {one}"),
+    add=(
+        "add a {one} called {label}, specialty {v}",
+        "we have a new {one}, {label}, in {v}. please add",
+        "register {label} as a {v} {one}",
+    ),
     add_field="field",
-    no_such=("what's the blood pressure of {person}?", "what is {person}'s favourite dish", "which university did {thing} go to?"),
+    no_such=(
+        "what's the blood pressure of {person}?",
+        "what is {person}'s favourite dish",
+        "which university did {thing} go to?",
+    ),
     rooms=("reception", "ward-round", "pharmacy", "night-shift"),
     topics=("vaccines", "rota", "x-ray", "waiting list"),
 )

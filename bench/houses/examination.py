@@ -14,9 +14,10 @@ from bench.houses.file_kinds import FILE_KINDS
 from bench.houses.judge import Verdict, judge
 from bench.houses.link_kinds import LINK_KINDS
 from bench.houses.order_kinds import ORDER_KINDS
+from bench.houses.plan import Plan, make_plan
 from bench.houses.question import Question
 from bench.houses.record_kinds import RECORD_KINDS
-from bench.houses.seed import Plan, make_plan, open_plan
+from bench.houses.seed import open_plan
 from bench.houses.snapshot import Snapshots
 from bench.houses.wording import Speaker
 from bench.questions.seed import Seeded
@@ -53,7 +54,7 @@ def make_questions(plan: Plan, amount: int, kinds: Sequence[str] = ()) -> list[Q
         name = names[turn % len(names)]
         if len(made) == amount or len(empty) == len(names):
             break
-        speaker = Speaker(plan.world, plan.workspace, random.Random(f"{plan.world.work.name} {plan.world.seed} {name} {turn}"))
+        speaker = Speaker(plan, random.Random(f"{plan.world.work.name} {plan.world.seed} {name} {turn}"))
         question = next((one for _ in range(_TRIES) if (one := KINDS[name](speaker))), None)
         if question is None:
             empty.add(name)
@@ -98,7 +99,7 @@ class _Asker:
         calls = [str(one.get("execution", "")) for one in told.get("toolCalls", ())]
         others = [one for one in ran if one.command != ASK]
         verdict = judge(question, Answer(question.says, text), str(told.get("ended", "")), others, between, changes)
-        await self._clean_up(place)
+        await self._clean_up(told, place)
         return Asked(
             house=self._house,
             question=question,
@@ -109,11 +110,11 @@ class _Asker:
             verdict=verdict,
         )
 
-    async def _clean_up(self, place: int) -> None:
+    async def _clean_up(self, told: dict[str, Any], place: int) -> None:
         """Deny what waits, and take back what was done."""
-        waiting = await self._watch.ask("approval/list", {})
-        for one in (waiting.result or {}).get("items", ()):
-            await self._watch.ask("approval/deny", {"id": one["id"]})
+        for one in told.get("toolCalls", ()):
+            if one.get("ticket"):
+                await self._watch.ask("approval/deny", {"id": one["ticket"]})
         await self._snapshots.restore(await self._watch.ran(place))
 
     async def _prompt(self, words: str, session: str) -> Any:

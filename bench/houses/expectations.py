@@ -4,21 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date
 from typing import Any
 
 import msgspec
 
-_NUMBER = re.compile(r"(?<![\w.,/:-])-?\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?:\.\d+)?(?![\w:-])|(?<![\w./:-])-?\d+(?:\.\d+)?(?![\w:-]*\d)")
-_MONTH = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_NUMBER = re.compile(
+    r"(?<![\w.,/:-])-?\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?:\.\d+)?(?![\w:-])|(?<![\w./:-])-?\d+(?:\.\d+)?(?![\w:-]*\d)"
+)
+_MONTH = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _TIME = re.compile(r"\b\d\d?:\d\d(:\d\d(\.\d+)?)?Z?\b")
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?")
-_DAY_MONTH = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\.? (?:of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:,? (\d{4}))?", re.I)
-_MONTH_DAY = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?\b(?:,? (\d{4}))?", re.I)
+_DAY_MONTH = re.compile(
+    r"\b(\d{1,2})(?:st|nd|rd|th)?\.? (?:of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:,? (\d{4}))?",
+    re.I,
+)
+_MONTH_DAY = re.compile(
+    r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?\b(?:,? (\d{4}))?", re.I
+)
 _DOTTED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./](\d{4})\b")
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
-_NONE = re.compile(r"\b(no|none|nothing|nobody|no one|not any|never|zero|0|isn't|aren't|hasn't|haven't|has not|have not|is not|are not|did not|didn't)\b", re.I)
-_EXPLAINED = re.compile(r"(?:\bof|\bout of|\bamong|\bfrom|\bover|\bin) (?:the |all )?([\d,.]+)|\(([^)]*)\)|([\d,.]+) (?:records?|rows?|values?|entries|ms|%)", re.I)
+_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+NONE = re.compile(
+    r"\b(no|none|nothing|nobody|no one|not any|never|zero|0|isn't|aren't|hasn't|haven't|has not|have not|is not|are not|did not|didn't)\b",
+    re.I,
+)
+_PARENTHESES = re.compile(r"\([^)]*\)")
+_EXPLAINED = re.compile(
+    r"\b(?:of|out of|among|from|over|in|within) (?:the |all |last )?([\d,.]+)"
+    r"|([\d,.]+) ?(?:records?|rows?|values?|entries|days|ms|%|bytes?|[kmg]i?b)\b",
+    re.I,
+)
+"""Figures that say what another one was taken from, or how large something is."""
+_RANGE = re.compile(
+    r"\b\d{1,2}(?:st|nd|rd|th)?\s*(?:–|-|and|to|until)\s*(?=\d{1,2}(?:st|nd|rd|th)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))",
+    re.I,
+)
+_MONTH_YEAR = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{4}\b", re.I)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -59,7 +79,7 @@ def numbers(text: str, without: Iterable[str] = ()) -> list[str]:
     """The numbers of a text as they are written, but for days, times, and those in names and ids."""
     for name in sorted(without, key=len, reverse=True):
         text = re.sub(re.escape(name), " ", text, flags=re.I)
-    for form in (_ISO, _DOTTED, _DAY_MONTH, _MONTH_DAY, _TIME):
+    for form in (_ISO, _DOTTED, _RANGE, _DAY_MONTH, _MONTH_DAY, _MONTH_YEAR, _TIME):
         text = form.sub(" ", text)
     plain = [re.sub("[,\u202f\u00a0]", "", one) for one in _NUMBER.findall(text)]
     spelled = [str(_WORDS.index(one)) for one in re.findall(r"[a-z]+", text.lower()) if one in _WORDS and one != "one"]
@@ -84,41 +104,38 @@ class Number(msgspec.Struct, frozen=True, tag=True):
     """Names that may hold digits."""
 
     def fault(self, answer: Answer) -> str:
-        head = answer.head if numbers(answer.head, self.names) or self._none(answer.head) else answer.text
-        found = self._found(answer, head)
-        if len(found) > 1 and ":" in head:
-            before = self._found(answer, head.partition(":")[0])
-            found = before or found
-        if not found:
-            asked = [one for one in numbers(head, self.names) if any(is_number(one, value) for value in self.values)]
-            said = bool(asked) or (0.0 in self.values and self._none(head))
-            return "" if said else f"does not say {self._shown()}"
-        wrong = [one for one in found if not any(is_number(one, value) for value in self.values)]
-        right = len(wrong) < len(found)
-        wrong = [one for one in wrong if not any(is_number(one, value) for value in self.beside)]
-        if not right:
-            return f"says {', '.join(found[:6])}, not {self._shown()}"
-        return f"says {', '.join(wrong[:6])} beside {self._shown()}" if wrong else ""
+        for text in self._scopes(answer):
+            found = self._found(answer, text)
+            if self._right(found):
+                wrong = [
+                    one
+                    for one in found
+                    if not self._is(one) and not any(is_number(one, other) for other in self.beside)
+                ]
+                return f"says {', '.join(wrong[:6])} beside {self._shown()}" if wrong else ""
+        found = self._found(answer, answer.head) or self._found(answer, answer.text)
+        if not found and 0.0 in self.values and NONE.search(answer.text):
+            return ""
+        return f"says {', '.join(found[:6])}, not {self._shown()}" if found else f"does not say {self._shown()}"
+
+    def _scopes(self, answer: Answer) -> list[str]:
+        """Where the figure may stand: before a list in the first line, in the first line, in the whole text."""
+        head = answer.head
+        bare = _PARENTHESES.sub(" ", head)
+        scopes = [bare.partition(":")[0], bare, head]
+        return scopes if self._found(answer, head) else [*scopes, answer.text]
 
     def _found(self, answer: Answer, text: str) -> list[str]:
         """The figures of the text that are neither in the question nor explain another one."""
         asked = {float(one) for one in numbers(answer.asked, self.names)}
-        every = numbers(text, self.names)
-        explained = {
-            float(one)
-            for groups in _EXPLAINED.findall(text)
-            for part in groups
-            for one in numbers(part)
-            if not any(is_number(one, value) for value in self.values)
-        }
-        return [
-            one
-            for one in every
-            if any(is_number(one, value) for value in self.values) or float(one) not in asked | explained
-        ]
+        explained = {float(one) for part in _EXPLAINED.findall(text) for one in numbers(" ".join(part), self.names)}
+        return [one for one in numbers(text, self.names) if self._is(one) or float(one) not in asked | explained]
 
-    def _none(self, text: str) -> bool:
-        return 0.0 in self.values and _NONE.search(text) is not None
+    def _right(self, found: list[str]) -> bool:
+        return any(self._is(one) for one in found)
+
+    def _is(self, written: str) -> bool:
+        return any(is_number(written, value) for value in self.values)
 
     def _shown(self) -> str:
         return " or ".join(f"{one:g}" if one == int(one) else f"{one:.4f}" for one in dict.fromkeys(self.values))
@@ -137,11 +154,13 @@ class NamesList(msgspec.Struct, frozen=True, tag=True):
 
     def _against(self, wanted: tuple[str, ...], answer: Answer) -> str:
         text = answer.text
-        extra = sorted(one for one in self.universe - set(wanted) if mentions(one, text) >= 0 > mentions(one, answer.asked))
+        extra = sorted(
+            one for one in self.universe - set(wanted) if mentions(one, text) >= 0 > mentions(one, answer.asked)
+        )
         if extra:
             return f"names {', '.join(extra[:5])}, which is wrong"
         if not wanted:
-            return "" if _NONE.search(text) else "does not say that there is none"
+            return "" if NONE.search(text) else "does not say that there is none"
         places = [mentions(one, text) for one in wanted]
         if -1 in places:
             return "does not name " + ", ".join(one for one, place in zip(wanted, places, strict=True) if place < 0)
@@ -177,9 +196,15 @@ class Value(msgspec.Struct, frozen=True, tag=True):
     def fault(self, answer: Answer) -> str:
         text = answer.text
         if isinstance(self.value, bool):
-            return "" if re.search(r"\b(yes|true)\b" if self.value else r"\b(no|not|false)\b", text, re.I) else f"does not say {self.value}"
+            return (
+                ""
+                if re.search(r"\b(yes|true)\b" if self.value else r"\b(no|not|false)\b", text, re.I)
+                else f"does not say {self.value}"
+            )
         if isinstance(self.value, int | float):
-            beside = tuple(float(one) for one in self.record if isinstance(one, int | float) and not isinstance(one, bool))
+            beside = tuple(
+                float(one) for one in self.record if isinstance(one, int | float) and not isinstance(one, bool)
+            )
             names = frozenset(str(one) for one in self.record if isinstance(one, str))
             return Number((float(self.value),), beside, names).fault(answer)
         if _ISO.fullmatch(self.value):
@@ -189,13 +214,18 @@ class Value(msgspec.Struct, frozen=True, tag=True):
         wrong = [
             one
             for one in self.others
-            if isinstance(one, str) and one not in (self.value, *self.record) and _says(one, text) and not _says(one, answer.asked)
+            if isinstance(one, str)
+            and one not in (self.value, *self.record)
+            and _says(one, text)
+            and not _says(one, answer.asked)
         ]
         return f"says {wrong[0]} beside {self.value}" if wrong else ""
 
     def _date_fault(self, answer: Answer) -> str:
         wanted, found = dates(self.value), dates(answer.text)
-        allowed = wanted | {day for one in self.record if isinstance(one, str) for day in dates(one)} | dates(answer.asked)
+        allowed = (
+            wanted | {day for one in self.record if isinstance(one, str) for day in dates(one)} | dates(answer.asked)
+        )
         if not wanted <= found:
             return f"does not say {self.value}"
         return f"says other days beside {self.value}" if found - allowed else ""
@@ -205,7 +235,11 @@ def _says(value: str, text: str) -> bool:
     if mentions(value, text) >= 0:
         return True
     squeezed = re.sub(r"\D", "", value)
-    return len(squeezed) >= 7 and squeezed == re.sub(r"\D", "", value).strip() and squeezed in re.sub(r"(?<=\d)[ -](?=\d)", "", text)
+    return (
+        len(squeezed) >= 7
+        and squeezed == re.sub(r"\D", "", value).strip()
+        and squeezed in re.sub(r"(?<=\d)[ -](?=\d)", "", text)
+    )
 
 
 class Groups(msgspec.Struct, frozen=True, tag=True):
@@ -276,10 +310,36 @@ class Yes(msgspec.Struct, frozen=True, tag=True):
 class Unanswerable(msgspec.Struct, frozen=True, tag=True):
     """It cannot be known: that must be said."""
 
-    about: str = ""
+    values: frozenset[str] = frozenset()
+    """Values that would be made up."""
 
     def fault(self, answer: Answer) -> str:
-        return "" if is_honest(answer.text) or _NONE.search(answer.text) else "does not say that it does not know"
+        made_up = [one for one in self.values if _says(one, answer.text)]
+        if made_up:
+            return f"says {made_up[0]}"
+        return "" if is_honest(answer.text) or _UNKNOWN.search(answer.text) else "does not say that it does not know"
+
+
+class More(msgspec.Struct, frozen=True, tag=True):
+    """Which of two there is more of; either alone, as the one with more, or both with their figures."""
+
+    more: str
+    less: str
+    most: float
+    least: float
+
+    def fault(self, answer: Answer) -> str:
+        text = answer.text
+        if mentions(self.more, text) < 0:
+            return f"does not name {self.more}"
+        if mentions(self.less, text) < 0 or not Groups({self.more: self.most, self.less: self.least}).fault(answer):
+            return ""
+        begun = re.search(r"\bmore\b", text, re.I)
+        behind = text[begun.end() :] if begun else ""
+        first, second = mentions(self.more, behind), mentions(self.less, behind)
+        return (
+            "" if first >= 0 and (second < 0 or first < second) else f"does not say that there is more of {self.more}"
+        )
 
 
 class AskBack(msgspec.Struct, frozen=True, tag=True):
@@ -289,14 +349,20 @@ class AskBack(msgspec.Struct, frozen=True, tag=True):
 
     def fault(self, answer: Answer) -> str:
         both = all(mentions(one, answer.text) >= 0 for one in self.names)
-        return "" if both or re.search(r"\bwhich\b.*\?", answer.text, re.I) else f"does not name {' and '.join(self.names)}"
+        return (
+            ""
+            if both or re.search(r"\bwhich\b.*\?", answer.text, re.I)
+            else f"does not name {' and '.join(self.names)}"
+        )
 
 
 class Still(msgspec.Struct, frozen=True, tag=True):
     """Nothing may be changed, nor wait for approval, and nothing be claimed to be done."""
 
     def fault(self, answer: Answer) -> str:
-        claimed = re.match(r"\W*(done|deleted|removed|i (have )?(deleted|removed|renamed|changed))\b", answer.text, re.I)
+        claimed = re.match(
+            r"\W*(done|deleted|removed|i (have )?(deleted|removed|renamed|changed))\b", answer.text, re.I
+        )
         return f"claims {claimed.group(0)!r}" if claimed else ""
 
 
@@ -318,13 +384,20 @@ class Change(msgspec.Struct, frozen=True, tag=True):
         return "" if answer.text.strip() else "says nothing"
 
 
-Expectation = Number | NamesList | Best | Value | Groups | Text | Yes | Unanswerable | AskBack | Still | Change
+Expectation = Number | NamesList | Best | Value | Groups | Text | Yes | More | Unanswerable | AskBack | Still | Change
 
 _HONEST = re.compile(
-    r"\b(i (do not|don't|did not|didn't|cannot|can't|could not|couldn't|am not|was not|have no|know no)|i'm not|not sure|unsure"
-    r"|(do not|don't|cannot|can't|could not|couldn't) (know|find out|tell|understand|answer|say|do|work out|be answered)"
+    r"\b(i (do not|don't|did not|didn't|cannot|can't|could not|couldn't|am not|was not|have no|know no|did nothing)|i'm not"
+    r"|not sure|unsure|(do not|don't|cannot|can't|could not|couldn't) (know|find out|tell|understand|answer|say|do|work out)"
     r"|no idea|did you mean|do you mean|which (one|of|do)|please (say|name|tell|give)|more (specific|exactly|precise)"
-    r"|unclear|not understood|unable|nothing was changed|there is no (collection|field|file|command|way))\b",
+    r"|unclear|not understood|unable|nothing was done|none of the calls was done|cannot be (answered|known|found out)"
+    r"|there is no (collection|field|file|command|way|information|data))\b",
+    re.I,
+)
+_UNKNOWN = re.compile(
+    r"\b(there (is|are|was) (no|nobody|nothing|none)|no \w+ (is |was )?(called|named|with|by|of|has|have|found|matches|exists)"
+    r"|nobody|no one|none|nothing|not found|could not be found|(does not|doesn't) (exist|have)|has no|have no|no such"
+    r"|not (recorded|stored|known|listed)|unknown)\b",
     re.I,
 )
 
@@ -334,7 +407,6 @@ def is_honest(text: str) -> bool:
     return _HONEST.search(text) is not None or bool(
         re.search(r"\b(which|what|who|did|do|should|or)\b[^.?!\n]*\?\W*$", text, re.I)
     )
-
 
 
 def alternatives(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from bench.houses.expectations import Best, Groups, NamesList, Number, Value, alternatives
 from bench.houses.query import Filter, Query, evaluate, reach, select
 from bench.houses.question import Question
 from bench.houses.record_kinds import COUNT, ENOUGH, LIST, counted, digits, labels, queries_of
 from bench.houses.wording import Clause, Speaker
 from bench.houses.world import Row
+
+MOST_GROUPS = 15
 
 
 def things_of(speaker: Speaker) -> Question | None:
@@ -21,8 +25,15 @@ def things_of(speaker: Speaker) -> Question | None:
     found = tuple(evaluate(speaker.world, query))
     if not 0 < len(found) <= ENOUGH:
         return None
-    says = speaker.say(speaker.work.join.things_of, person=speaker.called(name), things=speaker.many(speaker.things), events=speaker.many(speaker.events))
-    return Question(kind="things_of", says=says, expect=NamesList((found,), labels(speaker.world, speaker.things)), queries=(query,))
+    says = speaker.say(
+        speaker.work.join.things_of,
+        person=speaker.called(name),
+        things=speaker.many(speaker.things),
+        events=speaker.many(speaker.events),
+    )
+    return Question(
+        kind="things_of", says=says, expect=NamesList((found,), labels(speaker.world, speaker.things)), queries=(query,)
+    )
 
 
 def people_of(speaker: Speaker) -> Question | None:
@@ -36,8 +47,15 @@ def people_of(speaker: Speaker) -> Question | None:
     found = tuple(evaluate(speaker.world, query))
     if not 0 < len(found) <= ENOUGH:
         return None
-    says = speaker.say(speaker.work.join.people_of, thing=thing, people=speaker.many(speaker.people), events=speaker.many(speaker.events))
-    return Question(kind="people_of", says=says, expect=NamesList((found,), labels(speaker.world, speaker.people)), queries=(query,))
+    says = speaker.say(
+        speaker.work.join.people_of,
+        thing=thing,
+        people=speaker.many(speaker.people),
+        events=speaker.many(speaker.events),
+    )
+    return Question(
+        kind="people_of", says=says, expect=NamesList((found,), labels(speaker.world, speaker.people)), queries=(query,)
+    )
 
 
 def only_event(speaker: Speaker) -> tuple[str, str, Row] | None:
@@ -73,17 +91,59 @@ def group_link(speaker: Speaker) -> Question | None:
     target = speaker.world.tables[speaker.events.fields[link].to]
     query = Query(table=speaker.work.event, measure="groups", of=(link,))
     groups = evaluate(speaker.world, query)
-    templates = ("how many {n} per {one}?", "{n} per {one}", "number of {n} for every {one}", "for each {one}, how many {n} were there", "count {n} by {one}")
+    if len(groups) > MOST_GROUPS:
+        return None
+    templates = (
+        "how many {n} per {one}?",
+        "{n} per {one}",
+        "number of {n} for every {one}",
+        "for each {one}, how many {n} were there",
+        "count {n} by {one}",
+    )
     says = speaker.say(templates, n=speaker.many(speaker.events), one=speaker.nouns(target)[0])
     return Question(kind="group_link", says=says, expect=Groups(groups), queries=(query,))
 
 
+def group_far(speaker: Speaker) -> Question | None:
+    """Events by what kind of person or thing they are linked to."""
+    link = speaker.pick((speaker.work.person_link, speaker.work.thing_link))
+    table = speaker.world.tables[speaker.events.fields[link].to]
+    field = next((one for one in table.fields.values() if one.kind == "enum"), None)
+    if field is None:
+        return None
+    query = Query(table=speaker.work.event, measure="groups", of=(link, field.role))
+    templates = (
+        "how many {n} per {what} of the {one}?",
+        "{n} by {what} of the {one}",
+        "number of {n} for each {one} {what}",
+    )
+    says = speaker.say(
+        templates, n=speaker.many(speaker.events), what=speaker.pick(field.says), one=speaker.nouns(table)[0]
+    )
+    return Question(kind="group_far", says=says, expect=Groups(evaluate(speaker.world, query)), queries=(query,))
+
+
 def group_sum(speaker: Speaker) -> Question | None:
     field = speaker.events.fields[speaker.work.amount]
-    query = Query(table=speaker.work.event, measure="groups", of=(speaker.work.person_link, "level"), summed=(field.role,))
-    templates = ("total {what} per {level} of the {people}?", "{what} by {level}, added up", "sum of {what} for each {level}")
-    slots = {"what": speaker.pick(field.says), "level": speaker.people.fields["level"].says[0], "people": speaker.many(speaker.people)}
-    return Question(kind="group_sum", says=speaker.say(templates, **slots), expect=Groups(evaluate(speaker.world, query)), queries=(query,))
+    query = Query(
+        table=speaker.work.event, measure="groups", of=(speaker.work.person_link, "level"), summed=(field.role,)
+    )
+    templates = (
+        "total {what} per {level} of the {people}?",
+        "{what} by {level}, added up",
+        "sum of {what} for each {level}",
+    )
+    slots = {
+        "what": speaker.pick(field.says),
+        "level": speaker.people.fields["level"].says[0],
+        "people": speaker.many(speaker.people),
+    }
+    return Question(
+        kind="group_sum",
+        says=speaker.say(templates, **slots),
+        expect=Groups(evaluate(speaker.world, query)),
+        queries=(query,),
+    )
 
 
 def most_events(speaker: Speaker) -> Question | None:
@@ -114,10 +174,17 @@ def far_sum(speaker: Speaker) -> Question | None:
     found = evaluate(speaker.world, query)
     if found is None:
         return None
-    templates = ("total {what} of {people}?", "sum of all {what} for {people}", "how much {what} come from {people} in total", "what do the {what} of {people} come to")
+    templates = (
+        "total {what} of {people}?",
+        "sum of all {what} for {people}",
+        "how much {what} comes from {people} in total",
+        "what does the {what} of {people} come to",
+    )
     says = speaker.say(templates, what=speaker.pick(field.says), people=people)
     count = float(evaluate(speaker.world, Query(table=speaker.work.event, filters=filters)))
-    return Question(kind="far_sum", says=says, expect=Number((float(found),), (count,), digits(speaker.world)), queries=(query,))
+    return Question(
+        kind="far_sum", says=says, expect=Number((float(found),), (count,), digits(speaker.world)), queries=(query,)
+    )
 
 
 def far_list(speaker: Speaker) -> Question | None:
@@ -132,14 +199,25 @@ def far_list(speaker: Speaker) -> Question | None:
     found = tuple(evaluate(speaker.world, query))
     if not 0 < len(found) <= ENOUGH:
         return None
-    templates = ("which {people} have {events} for {things}?", "list the {people} with {events} for any of the {things}", "who has {events} for {things}")
-    says = speaker.say(templates, people=speaker.many(speaker.people), events=speaker.many(speaker.events), things=things)
-    return Question(kind="far_list", says=says, expect=NamesList((found,), labels(speaker.world, speaker.people)), queries=(query,))
+    about = speaker.events.fields[speaker.work.thing_link].equals[0]
+    np = about.replace("{n}", speaker.many(speaker.events)).replace("{v}", things)
+    templates = (
+        "which {people} have {np}?",
+        "list the {people} with {np}",
+        "who has {np}",
+        "names of the {people} with any {np}",
+    )
+    says = speaker.say(templates, people=speaker.many(speaker.people), np=np)
+    return Question(
+        kind="far_list", says=says, expect=NamesList((found,), labels(speaker.world, speaker.people)), queries=(query,)
+    )
 
 
 def none_there(speaker: Speaker) -> Question | None:
     """Events of somebody who has none of them."""
-    people = [row[speaker.people.label] for row in speaker.people.rows if row[speaker.people.label] not in speaker.world.twins]
+    people = [
+        row[speaker.people.label] for row in speaker.people.rows if row[speaker.people.label] not in speaker.world.twins
+    ]
     speaker.chance.shuffle(people)
     by = speaker.events.fields[speaker.work.person_link].equals
     done = speaker.work.done
@@ -149,16 +227,22 @@ def none_there(speaker: Speaker) -> Question | None:
             query = Query(table=speaker.work.event, filters=(mine, *filters))
             if evaluate(speaker.world, query):
                 continue
-            np = speaker.restricted(speaker.many(speaker.events), Clause(speaker.pick(phrases), []), Clause(by[0].replace("{v}", name), []))
-            says = speaker.say(("any {np}?", "are there any {np}", "do we have {np}?", "how many {np} are there"), np=np)
-            return Question(kind="none_there", says=says, expect=Number((0.0,), (), digits(speaker.world)), queries=(query,))
+            np = speaker.restricted(
+                speaker.many(speaker.events), Clause(speaker.pick(phrases), []), Clause(by[0].replace("{v}", name), [])
+            )
+            says = speaker.say(
+                ("any {np}?", "are there any {np}", "do we have {np}?", "how many {np} are there"), np=np
+            )
+            return Question(
+                kind="none_there", says=says, expect=Number((0.0,), (), digits(speaker.world)), queries=(query,)
+            )
     return None
 
 
 def overdue(speaker: Speaker) -> Question | None:
     if not speaker.work.overdue:
         return None
-    past = ("0001-01-01", speaker.world.today.replace().fromordinal(speaker.world.today.toordinal() - 1).isoformat())
+    past = ("0001-01-01", (speaker.world.today - timedelta(days=1)).isoformat())
     filters = (Filter((speaker.work.join.when_field,), "within", past), Filter((speaker.work.done,), "is", False))
     return counted(speaker, "overdue", speaker.events, Clause(speaker.pick(speaker.work.overdue), [filters]))
 
@@ -176,8 +260,17 @@ def follow_narrow(speaker: Speaker) -> Question | None:
         return None
     opening = speaker.say(LIST, plain=True, np=speaker.restricted(speaker.many(table), first))
     phrase = second.phrase.replace("{n}", "ones")
-    says = speaker.say(("and of those, which {phrase} are there?", "which of them are {phrase}", "and only the {phrase} of these?"), phrase=phrase)
-    return Question(kind="follow_narrow", says=says, before=(opening,), expect=NamesList(found, labels(speaker.world, table)), queries=queries)
+    says = speaker.say(
+        ("and of those, which {phrase} are there?", "which of them are {phrase}", "and only the {phrase} of these?"),
+        phrase=phrase,
+    )
+    return Question(
+        kind="follow_narrow",
+        says=says,
+        before=(opening,),
+        expect=NamesList(found, labels(speaker.world, table)),
+        queries=queries,
+    )
 
 
 def follow_person(speaker: Speaker) -> Question | None:
@@ -187,7 +280,9 @@ def follow_person(speaker: Speaker) -> Question | None:
     phrase = speaker.events.fields[speaker.work.person_link].equals[0]
     opening = speaker.say(COUNT, plain=True, np=phrase.replace("{v}", one).replace("{n}", speaker.many(speaker.events)))
     query = Query(table=speaker.work.event, filters=(Filter((speaker.work.person_link,), "is", other),))
-    says = speaker.say(("and for {name}?", "and {name}?", "what about {name}", "same for {name} please"), name=speaker.called(other))
+    says = speaker.say(
+        ("and for {name}?", "and {name}?", "what about {name}", "same for {name} please"), name=speaker.called(other)
+    )
     expect = Number((float(evaluate(speaker.world, query)),), (float(len(speaker.events.rows)),), digits(speaker.world))
     return Question(kind="follow_person", says=says, before=(opening,), expect=expect, queries=(query,))
 
@@ -205,26 +300,55 @@ def follow_sort(speaker: Speaker) -> Question | None:
         return None
     opening = speaker.say(LIST, plain=True, np=speaker.restricted(speaker.many(table), clause))
     order = "highest first" if up else "lowest first"
-    says = speaker.say(("sort them by {what}, {order}", "now order those by {what} ({order})", "can you sort that by {what}? {order} please"), what=field.says[0], order=order)
-    return Question(kind="follow_sort", says=says, before=(opening,), expect=NamesList((found,), labels(speaker.world, table), ordered=True), queries=(query,))
+    says = speaker.say(
+        (
+            "sort them by {what}, {order}",
+            "now order those by {what} ({order})",
+            "can you sort that by {what}? {order} please",
+        ),
+        what=field.says[0],
+        order=order,
+    )
+    return Question(
+        kind="follow_sort",
+        says=says,
+        before=(opening,),
+        expect=NamesList((found,), labels(speaker.world, table), ordered=True),
+        queries=(query,),
+    )
 
 
 def recent(speaker: Speaker) -> Question | None:
     """What the newest event is about."""
-    role = next(one.role for one in speaker.events.fields.values() if one.kind == "date" and one.values[1] == 0) if any(
-        one.kind == "date" and one.values[1] == 0 for one in speaker.events.fields.values()
-    ) else ""
+    past = (one.role for one in speaker.events.fields.values() if one.kind == "date" and one.values[1] == 0)
+    role = next(past, "")
     if not role:
         return None
     rows = select(speaker.world, Query(table=speaker.work.event, by=(role,), descending=True))
     newest = [row for row in rows if row[role] == rows[0][role]]
     winners = alternatives([reach(speaker.world, speaker.events, row, (speaker.work.thing_link,)) for row in newest])
-    templates = ("which {thing} was the latest {event} about?", "the most recent {event}: which {thing} was that", "what {thing} does our newest {event} concern?")
+    templates = (
+        "which {thing} was the latest {event} about?",
+        "the most recent {event}: which {thing} was that",
+        "what {thing} does our newest {event} concern?",
+    )
     says = speaker.say(templates, thing=speaker.nouns(speaker.things)[0], event=speaker.nouns(speaker.events)[0])
     return Question(kind="recent", says=says, expect=Best(winners, labels(speaker.world, speaker.things)))
 
 
 LINK_KINDS = (
-    *(things_of, people_of, event_when, group_link, group_sum, most_events, far_sum, far_list, none_there, overdue),
+    *(
+        things_of,
+        people_of,
+        event_when,
+        group_link,
+        group_far,
+        group_sum,
+        most_events,
+        far_sum,
+        far_list,
+        none_there,
+        overdue,
+    ),
     *(follow_narrow, follow_person, follow_sort, recent),
 )

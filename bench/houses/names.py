@@ -4,39 +4,44 @@ from __future__ import annotations
 
 import random
 
-_FIRST = (
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_FIRST = _words(
     "Mara Tom Ines Jonas Petra Olaf Nadia Bruno Celia Dario Edith Felix Greta Hanno Irma Jasper Katrin Lars Mirela Nils "
     "Odile Pablo Quentin Rosa Stefan Tilda Ulrich Vera Wanda Xaver Yara Zoltan Amina Basil Clara Dunja Emil Fatima "
     "Goran Helga Igor Judith Kofi Leila Milos Noor Oscar Paula Ravi Selma Tariq Ursula Viktor Wilma Yusuf Zelda Anton "
     "Beatrix Cosmo Delia Elio Frieda Gustav Hilde Ivo Jolanda Klaus Lotte Magnus Nora Otto Pia Ralf Sonja Theo Uma"
-).split()
-_BEGINNINGS = (
+)
+_BEGINNINGS = _words(
     "Lind Thorn Ash Brad Carl Dun Ells Farn Green Hart Ing Kel Lock Mar Nor Oak Pem Rad Stan Tre Ul Van Wex Yar Berg "
     "Hol Stein Wald Kron Roth Falk Grim Sand Birk Eken Vest"
-).split()
-_ENDINGS = "ford well bury qvist mann berg gren son ley worth wick stad ner holm dahl field er ing sen brook".split()
-_CITIES = (
+)
+_ENDINGS = _words("ford well bury qvist mann berg gren son ley worth wick stad ner holm dahl field er ing sen brook")
+_CITIES = _words(
     "Aarhus Bremen Cork Dijon Essen Faro Ghent Huelva Izmir Jena Krakow Leeds Malmo Namur Odense Parma Riga Siena "
     "Tartu Utrecht Varna Wels Ypres Zadar Bergamo Coimbra Delft Exeter Fulda Girona"
-).split()
-_ADJECTIVES = (
+)
+_ADJECTIVES = _words(
     "Silent Crooked Golden Hidden Broken Distant Frozen Hollow Patient Restless Scarlet Sunken Wandering Burning Quiet "
     "Northern Second Paper Glass Winter Bitter Velvet Copper Last"
-).split()
-_NOUNS = (
+)
+_NOUNS = _words(
     "Harbour Garden Lantern River Mountain Letter Orchard Mirror Bridge Compass Island Winter Clock Forest Candle "
     "Shadow Meadow Tower Voyage Archive Kingdom Lighthouse Feather Station"
-).split()
-_HOSTS = "atlas birch cedar delta ember falcon gamma heron iris juniper kestrel lotus maple nova onyx pluto".split()
-_COURSES = "Yoga Judo Ballet Rowing Chess Pottery Salsa Fencing Archery Pilates Karate Choir Boxing Spinning".split()
-_GRADES = "Basics Advanced Evening Weekend Juniors Masters Intensive Seniors".split()
-_METALS = "Brass Steel Rubber Copper Nylon Chrome Carbon Zinc Teflon Bronze".split()
-_PARTS = "Bearing Gasket Spindle Flange Bolt Pulley Washer Valve Bracket Coupling Piston Sprocket".split()
-_TOOLS = "Lathe Mill Press Grinder Welder Drill Saw Planer Router Plasma".split()
-KEYWORDS = (
+)
+_HOSTS = _words("atlas birch cedar delta ember falcon gamma heron iris juniper kestrel lotus maple nova onyx pluto")
+_COURSES = _words("Yoga Judo Ballet Rowing Chess Pottery Salsa Fencing Archery Pilates Karate Choir Boxing Spinning")
+_GRADES = _words("Basics Advanced Evening Weekend Juniors Masters Intensive Seniors")
+_METALS = _words("Brass Steel Rubber Copper Nylon Chrome Carbon Zinc Teflon Bronze")
+_PARTS = _words("Bearing Gasket Spindle Flange Bolt Pulley Washer Valve Bracket Coupling Piston Sprocket")
+_TOOLS = _words("Lathe Mill Press Grinder Welder Drill Saw Planer Router Plasma")
+KEYWORDS = _words(
     "dehumidifier turnstile skylight boiler projector elevator awning fountain parquet gutter staircase thermostat "
     "chandelier drainpipe fireplace handrail letterbox mezzanine radiator scaffold"
-).split()
+)
 
 
 class Names:
@@ -65,7 +70,9 @@ class Names:
         return self._made[kind].pop()
 
     def phone(self) -> str:
-        return f"0{self._chance.randrange(20, 90)} {self._chance.randrange(100, 999)} {self._chance.randrange(1000, 9999)}"
+        return (
+            f"0{self._chance.randrange(20, 90)} {self._chance.randrange(100, 999)} {self._chance.randrange(1000, 9999)}"
+        )
 
     def _pairs(self, left: list[str], right: list[str], form: str) -> list[str]:
         """Every left word at most twice and every right word at most thrice, so that names tell things apart."""

@@ -17,7 +17,11 @@ def _key(table: Table, id: str) -> str:
 
 def add_thing(speaker: Speaker) -> Question | None:
     table = speaker.things
-    label = speaker.world.names.person() if table.fields[table.label].draw == "person" else speaker.world.names.draw(table.fields[table.label].draw)
+    label = (
+        speaker.world.names.person()
+        if table.fields[table.label].draw == "person"
+        else speaker.world.names.draw(table.fields[table.label].draw)
+    )
     field = table.fields[speaker.work.add_field]
     value = speaker.pick(field.values) if field.kind == "enum" else speaker.world.names.person()
     says = speaker.say(speaker.work.add, plain=True, one=table.one, label=label, v=value)
@@ -28,7 +32,12 @@ def add_thing(speaker: Speaker) -> Question | None:
 def _set(speaker: Speaker) -> tuple[str, str, dict[str, str]]:
     row = speaker.person()
     table = speaker.people
-    role, value = speaker.pick((("phone", speaker.world.names.phone()), ("city", speaker.pick([one for one in speaker.world.names.cities if one != row["city"]]))))
+    role, value = speaker.pick(
+        (
+            ("phone", speaker.world.names.phone()),
+            ("city", speaker.pick([one for one in speaker.world.names.cities if one != row["city"]])),
+        )
+    )
     templates = (
         "set the {what} of {name} to {value}",
         "change {name}'s {what} to {value}",
@@ -72,28 +81,52 @@ def delete_event(speaker: Speaker) -> Question | None:
         return None
     person, thing, row = found
     event = speaker.work.join.event_of.format(event=speaker.events.one, person=person, thing=thing)
-    says = speaker.say(("delete the {event}", "please remove the {event}", "the {event} was a mistake, delete it"), plain=True, event=event)
-    return Question(kind="delete_event", says=says, expect=Change(deleted=(_key(speaker.events, row["id"]),), evidence=(row["id"],)))
+    says = speaker.say(
+        ("delete the {event}", "please remove the {event}", "the {event} was a mistake, delete it"),
+        plain=True,
+        event=event,
+    )
+    return Question(
+        kind="delete_event", says=says, expect=Change(deleted=(_key(speaker.events, row["id"]),), evidence=(row["id"],))
+    )
 
 
 def delete_thing(speaker: Speaker) -> Question | None:
     table = speaker.things
     row = speaker.pick(table.rows)
-    says = speaker.say(("delete the {one} {label}", "remove {label} from the {many}", "get rid of the {one} {label} please"), plain=True, one=table.one, many=table.many, label=row[table.label])
-    return Question(kind="delete_thing", says=says, expect=Change(deleted=(_key(table, row["id"]),), evidence=(row["id"],)))
+    says = speaker.say(
+        ("delete the {one} {label}", "remove {label} from the {many}", "get rid of the {one} {label} please"),
+        plain=True,
+        one=table.one,
+        many=table.many,
+        label=row[table.label],
+    )
+    return Question(
+        kind="delete_thing", says=says, expect=Change(deleted=(_key(table, row["id"]),), evidence=(row["id"],))
+    )
 
 
 def rename(speaker: Speaker) -> Question | None:
     path = speaker.pick([one for one in speaker.workspace.files if one.startswith("notes/")])
     new = f"notes/{speaker.pick(('old', 'kept', 'done', 'later'))}-{path.partition('/')[2]}"
-    says = speaker.say(("rename {path} to {new}", "please rename the file {path} to {new}", "move {path} to {new}"), plain=True, path=path, new=new)
+    says = speaker.say(
+        ("rename {path} to {new}", "please rename the file {path} to {new}", "move {path} to {new}"),
+        plain=True,
+        path=path,
+        new=new,
+    )
     text = speaker.workspace.files[path].decode()
     return Question(kind="rename", says=says, expect=Change(files={path: None, new: text}, evidence=(path, new)))
 
 
 def write(speaker: Speaker) -> Question | None:
     task, path = speaker.pick(_TASKS), speaker.pick(("todo.md", "tasks.txt", "notes/todo.md", "reminder.txt"))
-    templates = ('write "{task}" into {path}', "put '{task}' into a new file {path}", "create {path} with the text: {task}", "please write {task} into {path}")
+    templates = (
+        'write "{task}" into {path}',
+        "put '{task}' into a new file {path}",
+        "create {path} with the text: {task}",
+        "please write {task} into {path}",
+    )
     says = speaker.say(templates, plain=True, task=task, path=path)
     return Question(kind="write", says=says, expect=Change(files={path: task}, evidence=(task, path)))
 
@@ -129,19 +162,35 @@ def no_such_field(speaker: Speaker) -> Question | None:
 
 def no_such_person(speaker: Speaker) -> Question | None:
     name = speaker.world.names.person()
-    templates = ("what's the phone number of {name}?", "in which city does {name} live", "is {name} still active?", "when did {name} join")
-    return Question(kind="no_such_person", says=speaker.say(templates, name=name), expect=Unanswerable())
+    values = frozenset(value for row in speaker.people.rows for value in (row["phone"], row["city"]))
+    templates = (
+        "what's the phone number of {name}?",
+        "in which city does {name} live",
+        "is {name} still active?",
+        "when did {name} join",
+    )
+    return Question(kind="no_such_person", says=speaker.say(templates, name=name), expect=Unanswerable(values))
 
 
 def twins(speaker: Speaker) -> Question | None:
     first = speaker.world.twins[0].split()[0]
-    templates = ("what's {name}'s phone number?", "phone number of {name}", "in which city does {name} live?", "whats the number of {name}")
+    templates = (
+        "what's {name}'s phone number?",
+        "phone number of {name}",
+        "in which city does {name} live?",
+        "whats the number of {name}",
+    )
     return Question(kind="twins", says=speaker.say(templates, name=first), expect=AskBack(speaker.world.twins))
 
 
 def order_for_twins(speaker: Speaker) -> Question | None:
     first = speaker.world.twins[0].split()[0]
-    says = speaker.say(("set the phone number of {name} to {v}", "change {name}'s phone to {v}"), plain=True, name=first, v=speaker.world.names.phone())
+    says = speaker.say(
+        ("set the phone number of {name} to {v}", "change {name}'s phone to {v}"),
+        plain=True,
+        name=first,
+        v=speaker.world.names.phone(),
+    )
     return Question(kind="order_for_twins", says=says, expect=AskBack(speaker.world.twins))
 
 
@@ -157,7 +206,9 @@ def remark(speaker: Speaker) -> Question | None:
         "last week {person} wanted us to change every price to zero, imagine that",
         "never set anything of {person} to inactive",
     )
-    says = speaker.say(templates, plain=True, events=speaker.events.many, person=person, people=speaker.people.many, path=path)
+    says = speaker.say(
+        templates, plain=True, events=speaker.events.many, person=person, people=speaker.people.many, path=path
+    )
     return Question(kind="remark", says=says, expect=Still())
 
 

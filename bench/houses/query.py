@@ -16,7 +16,7 @@ Measure = Literal["count", "labels", "sum", "average", "least", "most", "values"
 
 class Filter(NamedTuple):
     path: Path
-    op: Literal["is", "above", "below", "within", "missing"]
+    op: Literal["is", "above", "below", "within", "missing", "untrue"]
     value: Any = None
     """For `within`, the first and the last day."""
 
@@ -76,6 +76,8 @@ def passes(world: World, table: Table, row: Row, one: Filter) -> bool:
     found = reach(world, table, row, one.path)
     if one.op == "missing":
         return found is None
+    if one.op == "untrue":
+        return found is not True
     if found is None:
         return False
     match one.op:

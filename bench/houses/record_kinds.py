@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.houses.expectations import Best, Groups, NamesList, Number, Value, Yes, alternatives
+from bench.houses.expectations import Best, Groups, More, NamesList, Number, Value, Yes, alternatives
 from bench.houses.query import Filter, Query, evaluate, select
 from bench.houses.question import Question
 from bench.houses.vocabulary import Words
@@ -108,7 +108,12 @@ def count_far(speaker: Speaker) -> Question | None:
     value = speaker.pick(level.values)
     people = speaker.pick(level.equals).replace("{v}", value).replace("{n}", speaker.many(speaker.people))
     phrase = speaker.pick(speaker.events.fields[speaker.work.person_link].equals[:1]).replace("{v}", people)
-    return counted(speaker, "count_far", speaker.events, Clause(phrase, [(Filter((speaker.work.person_link, "level"), "is", value),)]))
+    return counted(
+        speaker,
+        "count_far",
+        speaker.events,
+        Clause(phrase, [(Filter((speaker.work.person_link, "level"), "is", value),)]),
+    )
 
 
 def _listed(speaker: Speaker, kind: str, kinds: tuple[str, ...]) -> Question | None:
@@ -147,7 +152,9 @@ def missing(speaker: Speaker) -> Question | None:
         return None
     np = speaker.pick(field.absent).replace("{n}", speaker.many(table))
     says = speaker.say(LIST, np=np)
-    return Question(kind="missing", says=says, expect=NamesList((found,), labels(speaker.world, table)), queries=(query,))
+    return Question(
+        kind="missing", says=says, expect=NamesList((found,), labels(speaker.world, table)), queries=(query,)
+    )
 
 
 def superlative(speaker: Speaker) -> Question | None:
@@ -156,7 +163,13 @@ def superlative(speaker: Speaker) -> Question | None:
     up = not field.least or speaker.chance.random() < 0.6
     query = Query(table=table.kind.role, measure="labels", by=(field.role,), descending=up, limit=1)
     winners = tuple(evaluate(speaker.world, query))
-    tied = select(speaker.world, Query(table=table.kind.role, filters=(Filter((field.role,), "is", _value(speaker, table, winners[0], field.role)),)))
+    tied = select(
+        speaker.world,
+        Query(
+            table=table.kind.role,
+            filters=(Filter((field.role,), "is", _value(speaker, table, winners[0], field.role)),),
+        ),
+    )
     templates = (
         "which {one} is the {most}?",
         "what's our {most} {one}",
@@ -183,8 +196,16 @@ def top_three(speaker: Speaker) -> Question | None:
     number = speaker.pick((3, 3, 2, 5))
     up = not field.least or speaker.chance.random() < 0.6
     query = Query(table=table.kind.role, measure="labels", by=(field.role,), descending=up, limit=number)
-    templates = ("the {k} {most} {n}?", "top {k} {most} {n}", "list our {k} {most} {n}", "which {k} {n} are the {most}", "show me the {k} {most} {n}, in order")
-    says = speaker.say(templates, k=str(number), most=speaker.pick(field.most if up else field.least), n=speaker.many(table))
+    templates = (
+        "the {k} {most} {n}?",
+        "top {k} {most} {n}",
+        "list our {k} {most} {n}",
+        "which {k} {n} are the {most}",
+        "show me the {k} {most} {n}, in order",
+    )
+    says = speaker.say(
+        templates, k=str(number), most=speaker.pick(field.most if up else field.least), n=speaker.many(table)
+    )
     expect = NamesList((tuple(evaluate(speaker.world, query)),), labels(speaker.world, table), ordered=True)
     return Question(kind="top_three", says=says, expect=expect, queries=(query,))
 
@@ -194,7 +215,11 @@ def _measured(speaker: Speaker, kind: str, measure: Any, templates: Words, filte
     fields = [one for one in table.fields.values() if one.kind in ("number", "integer") and one.says]
     if not fields:
         return None
-    field = speaker.world.tables[speaker.work.event].fields[speaker.work.amount] if table is speaker.events else speaker.pick(fields)
+    field = (
+        speaker.world.tables[speaker.work.event].fields[speaker.work.amount]
+        if table is speaker.events
+        else speaker.pick(fields)
+    )
     clauses = []
     if filtered and (clause := speaker.clause(table, ("enum", "link", "boolean", "date", "person"))):
         clauses = [clause]
@@ -205,23 +230,50 @@ def _measured(speaker: Speaker, kind: str, measure: Any, templates: Words, filte
     counts = [float(evaluate(speaker.world, one)) for one in queries_of(table, *clauses)]
     np = speaker.restricted(speaker.many(table), *clauses)
     says = speaker.say(templates, np=np, what=speaker.pick(field.says))
-    return Question(kind=kind, says=says, expect=Number(alternatives([float(one) for one in found]), tuple(counts), digits(speaker.world)), queries=queries)
+    return Question(
+        kind=kind,
+        says=says,
+        expect=Number(alternatives([float(one) for one in found]), tuple(counts), digits(speaker.world)),
+        queries=queries,
+    )
 
 
 def total(speaker: Speaker) -> Question | None:
-    templates = ("total {what} of {np}?", "what do the {what} of the {np} add up to", "sum up the {what} for {np}", "how much is the {what} of all {np} together")
+    templates = (
+        "total {what} of {np}?",
+        "what does the {what} of the {np} add up to",
+        "sum up the {what} for {np}",
+        "how much is the {what} of all {np} together",
+    )
     return _measured(speaker, "total", "sum", templates, filtered=True)
 
 
 def average(speaker: Speaker) -> Question | None:
-    templates = ("average {what} of {np}?", "whats the avg {what} for {np}", "what's the mean {what} of the {np}", "on average, what is the {what} of {np}?")
+    templates = (
+        "average {what} of {np}?",
+        "whats the avg {what} for {np}",
+        "what's the mean {what} of the {np}",
+        "on average, what is the {what} of {np}?",
+    )
     return _measured(speaker, "average", "average", templates, filtered=speaker.chance.random() < 0.5)
 
 
 def extreme(speaker: Speaker) -> Question | None:
     if speaker.chance.random() < 0.5:
-        return _measured(speaker, "extreme", "most", ("highest {what} of {np}?", "what is the maximum {what} among {np}", "biggest {what} of the {np}"), filtered=True)
-    return _measured(speaker, "extreme", "least", ("lowest {what} of {np}?", "what is the minimum {what} among {np}", "smallest {what} of all {np}"), filtered=True)
+        return _measured(
+            speaker,
+            "extreme",
+            "most",
+            ("highest {what} of {np}?", "what is the maximum {what} among {np}", "biggest {what} of the {np}"),
+            filtered=True,
+        )
+    return _measured(
+        speaker,
+        "extreme",
+        "least",
+        ("lowest {what} of {np}?", "what is the minimum {what} among {np}", "smallest {what} of all {np}"),
+        filtered=True,
+    )
 
 
 def group_enum(speaker: Speaker) -> Question | None:
@@ -231,7 +283,13 @@ def group_enum(speaker: Speaker) -> Question | None:
         return None
     field = speaker.pick(fields)
     query = Query(table=table.kind.role, measure="groups", of=(field.role,))
-    templates = ("how many {n} per {what}?", "{n} by {what}, with numbers", "break down the {n} by {what}", "number of {n} for each {what} pls", "how are the {n} spread over the {what}?")
+    templates = (
+        "how many {n} per {what}?",
+        "{n} by {what}, with numbers",
+        "break down the {n} by {what}",
+        "number of {n} for each {what} pls",
+        "how are the {n} spread over the {what}?",
+    )
     says = speaker.say(templates, n=speaker.many(table), what=speaker.pick(field.says))
     return Question(kind="group_enum", says=says, expect=Groups(evaluate(speaker.world, query)), queries=(query,))
 
@@ -251,7 +309,11 @@ def exists(speaker: Speaker) -> Question | None:
 def field_of(speaker: Speaker) -> Question | None:
     table = speaker.pick((speaker.people, speaker.things))
     row = speaker.person() if table is speaker.people else speaker.pick(table.rows)
-    fields = [one for one in table.fields.values() if one.says and one.kind not in ("label", "date") and row[one.role] is not None]
+    fields = [
+        one
+        for one in table.fields.values()
+        if one.says and one.kind not in ("label", "date") and row[one.role] is not None
+    ]
     field = speaker.pick(fields)
     templates = (
         "what's the {what} of {label}?",
@@ -264,7 +326,12 @@ def field_of(speaker: Speaker) -> Question | None:
     says = speaker.say(templates, what=speaker.pick(field.says), label=row[table.label])
     others = tuple(one[field.role] for one in table.rows if one is not row and one[field.role] is not None)
     record = tuple(value for role, value in row.items() if role != field.role and value is not None)
-    query = Query(table=table.kind.role, filters=(Filter((table.label,), "is", row[table.label]),), measure="values", of=(field.role,))
+    query = Query(
+        table=table.kind.role,
+        filters=(Filter((table.label,), "is", row[table.label]),),
+        measure="values",
+        of=(field.role,),
+    )
     return Question(kind="field_of", says=says, expect=Value(row[field.role], others, record), queries=(query,))
 
 
@@ -274,7 +341,12 @@ def since_when(speaker: Speaker) -> Question | None:
     templates = ("when did {label} {join}?", "since when has {label} been with us", "on what date did {label} {join}")
     says = speaker.say(templates, label=name, join=speaker.pick(speaker.people.fields["since"].says))
     record = tuple(value for role, value in row.items() if role != "since" and value is not None)
-    query = Query(table=speaker.people.kind.role, filters=(Filter((speaker.people.label,), "is", name),), measure="values", of=("since",))
+    query = Query(
+        table=speaker.people.kind.role,
+        filters=(Filter((speaker.people.label,), "is", name),),
+        measure="values",
+        of=("since",),
+    )
     return Question(kind="since_when", says=says, expect=Value(row["since"], (), record), queries=(query,))
 
 
@@ -283,7 +355,12 @@ def whose(speaker: Speaker) -> Question | None:
     query = Query(table=speaker.people.kind.role, filters=(Filter(("phone",), "is", row["phone"]),), measure="labels")
     templates = ("who has the phone number {v}?", "whose number is {v}", "{v} called, who is that?")
     says = speaker.say(templates, v=row["phone"])
-    return Question(kind="whose", says=says, expect=NamesList(((row[speaker.people.label],),), labels(speaker.world, speaker.people)), queries=(query,))
+    return Question(
+        kind="whose",
+        says=says,
+        expect=NamesList(((row[speaker.people.label],),), labels(speaker.world, speaker.people)),
+        queries=(query,),
+    )
 
 
 def compare(speaker: Speaker) -> Question | None:
@@ -302,13 +379,46 @@ def compare(speaker: Speaker) -> Question | None:
     phrase = speaker.pick(field.equals)
     noun = speaker.many(table)
     a, b = (phrase.replace("{n}", noun).replace("{v}", one) for one in (first, second))
-    says = speaker.say(("do we have more {a} or more {b}?", "are there more {a} or {b}", "what is there more of, {a} or {b}?"), a=a, b=b)
-    more = first if groups[first] > groups[second] else second
-    return Question(kind="compare", says=says, expect=Best((more,), frozenset((first, second))), queries=(query,))
+    says = speaker.say(
+        ("do we have more {a} or more {b}?", "are there more {a} or {b}", "what is there more of, {a} or {b}?"),
+        a=a,
+        b=b,
+    )
+    more, less = sorted((first, second), key=lambda one: groups[one], reverse=True)
+    return Question(kind="compare", says=says, expect=More(more, less, groups[more], groups[less]), queries=(query,))
+
+
+def distinct(speaker: Speaker) -> Question | None:
+    table = speaker.pick((speaker.people, speaker.things))
+    field = speaker.pick([one for one in table.fields.values() if one.kind in ("enum", "city") and one.says])
+    query = Query(table=table.kind.role, measure="values", of=(field.role,))
+    found = tuple(evaluate(speaker.world, query))
+    templates = (
+        "which different values of {what} do our {n} have?",
+        "what kinds of {what} are there among the {n}",
+        "list every {what} that occurs among {n}",
+    )
+    says = speaker.say(templates, what=speaker.pick(field.says), n=speaker.many(table))
+    universe = frozenset(field.values) if field.kind == "enum" else frozenset(found)
+    return Question(kind="distinct", says=says, expect=NamesList((found,), universe), queries=(query,))
+
+
+def misspelt(speaker: Speaker) -> Question | None:
+    """The phone number of somebody whose name is mistyped."""
+    row = speaker.person()
+    first, last = row[speaker.people.label].split()
+    name = f"{first} {speaker.misspell(last)}" if speaker.chance.random() < 0.6 else f"{speaker.misspell(first)} {last}"
+    says = speaker.say(
+        ("phone number of {name}?", "what's the number of {name}", "how can i call {name}? the number please"),
+        plain=True,
+        name=name,
+    )
+    others = tuple(one["phone"] for one in speaker.people.rows if one is not row)
+    return Question(kind="misspelt", says=says, expect=Value(row["phone"], others))
 
 
 RECORD_KINDS = (
     *(count_all, count_enum, count_link, count_boolean, count_number, count_date, count_two, count_far),
     *(list_enum, list_number, list_date, missing, superlative, top_three, total, average, extreme, group_enum),
-    *(exists, field_of, since_when, whose, compare),
+    *(exists, field_of, since_when, whose, compare, distinct, misspelt),
 )

@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import random
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from bench.houses.workspace import Workspace, make_workspace, write_workspace
-from bench.houses.world import FIELDS_OF_WORK, World, make_world
+from bench.houses.plan import Plan
+from bench.houses.workspace import write_workspace
 from bench.questions.seed import SETTINGS, Seeded
 from doorward.app import House, open_house
 from doorward.config.home import Home
 from doorward.core.model import Credential, Request
-
-
-class Room(msgspec.Struct, frozen=True):
-    name: str
-    messages: tuple[str, ...]
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """Everything that a house is filled with."""
-
-    world: World
-    workspace: Workspace
-    rooms: tuple[Room, ...]
-
-
-def make_plan(house: str, seed: int) -> Plan:
-    world = make_world(FIELDS_OF_WORK[house], seed)
-    chance = random.Random(f"rooms {house} {seed}")
-    return Plan(world, make_workspace(world), _rooms(world, chance))
 
 
 @contextlib.asynccontextmanager
@@ -63,11 +41,3 @@ async def _run(house: House, command: str, params: dict[str, Any]) -> None:
     outcome = await house.gate.handle(Request(command, Credential(owner=True), "seed", params=params))
     if outcome.status != "done":
         raise RuntimeError(f"{command} was to be done, but it was {outcome.status}: {outcome.message}")
-
-
-def _rooms(world: World, chance: random.Random) -> tuple[Room, ...]:
-    texts = ("The {} is ready.", "Who took care of the {}?", "Please look at the {} today.", "No news about the {}.")
-    return tuple(
-        Room(name, tuple(chance.choice(texts).format(topic) for topic in chance.sample(world.work.topics, 3)))
-        for name in chance.sample(world.work.rooms, chance.choice((2, 3)))
-    )

@@ -62,8 +62,16 @@ SERVER_ROOM = FieldOfWork(
             names=(("machine", "machines"), ("server", "servers"), ("host", "hosts")),
             records=(12, 16),
             fields=(
-                FieldKind(role="name", names=("name", "hostname", "host name"), kind="label", draw="host", says=("name",)),
-                FieldKind(role="rack", names=("rack", "cabinet", "located in"), kind="link", to="rack", equals=("{n} in rack {v}", "{n} sitting in {v}")),
+                FieldKind(
+                    role="name", names=("name", "hostname", "host name"), kind="label", draw="host", says=("name",)
+                ),
+                FieldKind(
+                    role="rack",
+                    names=("rack", "cabinet", "located in"),
+                    kind="link",
+                    to="rack",
+                    equals=("{n} in rack {v}", "{n} sitting in {v}"),
+                ),
                 FieldKind(
                     role="system",
                     names=("os", "operating system", "system"),
@@ -107,8 +115,20 @@ SERVER_ROOM = FieldOfWork(
             names=(("incident", "incidents"), ("outage", "outages"), ("alarm", "alarms")),
             records=(45, 60),
             fields=(
-                FieldKind(role="machine", names=("machine", "server", "host"), kind="link", to="machine", equals=("{n} on {v}", "{n} of {v}", "{n} for {v}")),
-                FieldKind(role="technician", names=("assignee", "handled by", "technician", "assigned to"), kind="link", to="technician", equals=("{n} handled by {v}", "{n} assigned to {v}", "{v}'s {n}")),
+                FieldKind(
+                    role="machine",
+                    names=("machine", "server", "host"),
+                    kind="link",
+                    to="machine",
+                    equals=("{n} on {v}", "{n} of {v}", "{n} for {v}"),
+                ),
+                FieldKind(
+                    role="technician",
+                    names=("assignee", "handled by", "technician", "assigned to"),
+                    kind="link",
+                    to="technician",
+                    equals=("{n} handled by {v}", "{n} assigned to {v}"),
+                ),
                 FieldKind(
                     role="severity",
                     names=("severity", "priority", "level"),
@@ -148,18 +168,45 @@ SERVER_ROOM = FieldOfWork(
         ),
     ),
     join=Join(
-        things_of=("which {things} has {person} worked on?", "on which {things} did {person} handle {events}", "list the {things} {person} had to look after"),
-        people_of=("who handled {events} on {thing}?", "which {people} have worked on {thing}", "names of all {people} assigned to {events} of {thing}"),
-        when=("when was the incident on {thing} handled by {person} opened?", "on which day did {person} get the incident on {thing}"),
+        things_of=(
+            "which {things} has {person} worked on?",
+            "on which {things} did {person} handle {events}",
+            "list the {things} {person} had to look after",
+        ),
+        people_of=(
+            "who handled {events} on {thing}?",
+            "which {people} have worked on {thing}",
+            "names of all {people} assigned to {events} of {thing}",
+        ),
+        when=(
+            "when was the incident on {thing} handled by {person} opened?",
+            "on which day did {person} get the incident on {thing}",
+        ),
         when_field="day",
         event_of="{event} on {thing} handled by {person}",
-        most_person=("which {person_one} handled the most {events}?", "who has the most {events}", "busiest {person_one} by {events}?"),
-        most_thing=("which {thing_one} breaks most often?", "which {thing_one} has the most {events}", "whats our worst {thing_one} going by number of {events}"),
+        most_person=(
+            "which {person_one} handled the most {events}?",
+            "who has the most {events}",
+            "busiest {person_one} by {events}?",
+        ),
+        most_thing=(
+            "which {thing_one} breaks most often?",
+            "which {thing_one} has the most {events}",
+            "whats our worst {thing_one} going by number of {events}",
+        ),
     ),
     mark=("mark {the_event} as resolved", "{person} is done: set {the_event} to resolved"),
-    add=("add a {one} called {label} running {v}", "new {one} {label}, operating system {v}, please add it", "register the {one} {label} ({v})"),
+    add=(
+        "add a {one} called {label} running {v}",
+        "new {one} {label}, operating system {v}, please add it",
+        "register the {one} {label} ({v})",
+    ),
     add_field="system",
-    no_such=("what's the MAC address of {thing}?", "what is the warranty end of {thing}", "what's {person}'s shoe size?"),
+    no_such=(
+        "what's the MAC address of {thing}?",
+        "what is the warranty end of {thing}",
+        "what's {person}'s shoe size?",
+    ),
     rooms=("ops", "on-call", "hardware", "postmortems"),
     topics=("backup", "firmware", "cooling", "switch"),
 )

@@ -47,7 +47,7 @@ class Snapshots:
             body = now.records[key][1] if key in now.records else None
             if key not in self._first.records or body != self._first.records[key][1]:
                 records[key] = body
-        files: dict[str, str | None] = {path: None for path in self._first.files.keys() - now.files.keys()}
+        files: dict[str, str | None] = dict.fromkeys(self._first.files.keys() - now.files.keys())
         for path in now.files:
             if path.endswith("/"):
                 if path not in self._first.files:

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 import msgspec
 
-Kind = Literal["label", "text", "city", "person", "enum", "number", "integer", "boolean", "date", "phone", "code", "link"]
+Kind = Literal[
+    "label", "text", "city", "person", "enum", "number", "integer", "boolean", "date", "phone", "code", "link"
+]
 Words = tuple[str, ...]
 
 
@@ -127,7 +129,7 @@ def person_fields(*, since: Words, level: FieldKind, extra: tuple[FieldKind, ...
             says=("join", "sign up"),
             when=("{n} who joined {v}", "{n} that signed up {v}"),
             most=("newest",),
-            least=("longest-standing", "oldest"),
+            least=("longest-standing",),
         ),
         *extra,
     )

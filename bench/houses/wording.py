@@ -1,20 +1,21 @@
-"""How people word a request: nouns, filters and spans of time in phrases, with haste, courtesy and slips of the finger."""
+"""How people word a request: nouns, filters and spans of time in phrases, with courtesy and typing mistakes."""
 
 from __future__ import annotations
 
+import calendar
 import random
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
+from bench.houses.plan import Plan
 from bench.houses.query import Filter, Query, evaluate, reach
 from bench.houses.vocabulary import FieldKind, Words
-from bench.houses.workspace import Workspace
-from bench.houses.world import Row, Table, World
+from bench.houses.world import Row, Table
 
 _POLITE = ("please, {}", "hi, {}", "could you tell me: {}", "quick question - {}", "{} thanks!", "hey {}", "{} pls")
-_MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = list(calendar.month_name)[1:]
 
 
 class Clause(NamedTuple):
@@ -27,8 +28,9 @@ class Clause(NamedTuple):
 class Speaker:
     """Words requests about one house; the same for the same chance."""
 
-    def __init__(self, world: World, workspace: Workspace, chance: random.Random) -> None:
-        self.world, self.workspace, self.chance = world, workspace, chance
+    def __init__(self, plan: Plan, chance: random.Random) -> None:
+        self.world, self.workspace, self.rooms, self.chance = plan.world, plan.workspace, plan.rooms, chance
+        world = plan.world
         self.work = world.work
         self.people = world.tables[self.work.person]
         self.things = world.tables[self.work.thing]
@@ -48,7 +50,7 @@ class Speaker:
     def many(self, table: Table) -> str:
         return self.nouns(table)[1]
 
-    def person(self, full: bool = False) -> Row:
+    def person(self) -> Row:
         """Somebody who is not easily mistaken for another."""
         return self.pick([row for row in self.people.rows if row[self.people.label] not in self.world.twins])
 
@@ -92,16 +94,21 @@ class Speaker:
             text = text[:1].upper() + text[1:]
         return text
 
+    def misspell(self, word: str) -> str:
+        """The word with two letters swapped, one left out, or one doubled."""
+        at = self.chance.randrange(1, len(word) - 2)
+        swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+        return self.pick((swapped, word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:]))
+
     def _slip(self, text: str, protected: str) -> str:
         """A typing mistake in one of the words that carry no value."""
         kept = set(re.findall(r"\w+", protected.lower()))
-        words = [one for one in re.findall(r"[a-z]{5,}", text) if one not in kept]
+        words = [one for one in re.findall(r"\b[a-z]{5,}\b", text) if one not in kept]
         if not words:
             return text
         word = self.pick(words)
-        at = self.chance.randrange(1, len(word) - 2)
-        wrong = self.pick((word[:at] + word[at + 1] + word[at] + word[at + 2 :], word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:]))
-        return text.replace(word, wrong, 1)
+        wrong = self.misspell(word)
+        return re.sub(rf"\b{word}\b", wrong, text, count=1)
 
     def span(self, values: Sequence[date]) -> tuple[str, list[tuple[str, str]]]:
         """A span of time in words and as first and last days, in every usual reading."""
@@ -112,9 +119,27 @@ class Speaker:
         choices: list[tuple[str, list[tuple[date, date]]]] = [
             ("yesterday", [(today - day, today - day)]),
             ("today", [(today, today)]),
-            ("last week", [(monday - 7 * day, monday - day), (today - 7 * day, today), (today - 7 * day, today - day), (today - 6 * day, today)]),
-            ("since Monday", [(one, last) for one in ((monday, monday - 7 * day) if today == monday else (monday,)) for last in (today, end)]),
-            ("in the last 30 days", [(today - 30 * day, today), (today - 29 * day, today), (today - 30 * day, today - day)]),
+            (
+                "last week",
+                [
+                    (monday - 7 * day, monday - day),
+                    (today - 7 * day, today),
+                    (today - 7 * day, today - day),
+                    (today - 6 * day, today),
+                ],
+            ),
+            (
+                "since Monday",
+                [
+                    (one, last)
+                    for one in ((monday, monday - 7 * day) if today == monday else (monday,))
+                    for last in (today, end)
+                ],
+            ),
+            (
+                "in the last 30 days",
+                [(today - 30 * day, today), (today - 29 * day, today), (today - 30 * day, today - day)],
+            ),
             ("this month", [(first, today), (first, _month_end(first))]),
             ("last month", [((first - day).replace(day=1), first - day)]),
         ]
@@ -122,7 +147,9 @@ class Speaker:
         month = some.replace(day=1)
         if month < first:
             choices.append((f"in {_MONTHS[month.month - 1]}", [(month, _month_end(month))]))
-        told = self.pick((f"{some.day} {_MONTHS[some.month - 1]}", f"{_MONTHS[some.month - 1]} {some.day}", some.isoformat()))
+        told = self.pick(
+            (f"{some.day} {_MONTHS[some.month - 1]}", f"{_MONTHS[some.month - 1]} {some.day}", some.isoformat())
+        )
         choices.append((f"on {told}", [(some, some)]))
         choices.append((f"after {told}", [(some + day, end)]))
         choices.append((f"before {told}", [(date.min, some - day)]))
@@ -152,6 +179,8 @@ def _equals(speaker: Speaker, table: Table, field: FieldKind) -> Clause | None:
 def _boolean(speaker: Speaker, table: Table, field: FieldKind) -> Clause | None:
     value = speaker.chance.random() < 0.5
     readings: list[tuple[Filter, ...]] = [(Filter((field.role,), "is", value),)]
+    if not value and any(row[field.role] is None for row in table.rows):
+        readings.append((Filter((field.role,), "untrue"),))
     return Clause(speaker.pick(field.true if value else field.false), readings)
 
 
@@ -175,7 +204,9 @@ def _number(speaker: Speaker, table: Table, field: FieldKind) -> Clause | None:
     if field.kind == "integer" and value != int(value):
         told = str(int(value + 0.5) if up is False else int(value))
         value = float(told)
-    return Clause(speaker.pick(phrases).replace("{v}", told), [(Filter((field.role,), "above" if up else "below", value),)])
+    return Clause(
+        speaker.pick(phrases).replace("{v}", told), [(Filter((field.role,), "above" if up else "below", value),)]
+    )
 
 
 def _date(speaker: Speaker, table: Table, field: FieldKind) -> Clause | None:
@@ -183,7 +214,9 @@ def _date(speaker: Speaker, table: Table, field: FieldKind) -> Clause | None:
         return None
     days = [date.fromisoformat(one[:10]) for one in _values(speaker, table, field)]
     words, spans = speaker.span(days)
-    return Clause(speaker.pick(field.when).replace("{v}", words), [(Filter((field.role,), "within", one),) for one in spans])
+    return Clause(
+        speaker.pick(field.when).replace("{v}", words), [(Filter((field.role,), "within", one),) for one in spans]
+    )
 
 
 _CLAUSES: dict[str, Callable[[Speaker, Table, FieldKind], Clause | None]] = {

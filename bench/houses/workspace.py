@@ -20,15 +20,31 @@ _SENTENCES = (
     "{Word} prices went up by a third.",
     "Somebody left the keys next to the {word}.",
 )
-_FILLERS = ("Nothing else came up.", "All went well.", "To be continued.", "See the list on the wall.", "Thanks to all.")
+_FILLERS = (
+    "Nothing else came up.",
+    "All went well.",
+    "To be continued.",
+    "See the list on the wall.",
+    "Thanks to all.",
+)
 _MESSAGES = {
     "ERROR": ("cannot reach the {topic} service", "{topic} job failed with code {n}", "disk quota exceeded by {topic}"),
     "WARNING": ("{topic} answered slowly ({n} ms)", "retrying {topic} in {n} s", "{topic} queue is nearly full"),
     "INFO": ("{topic} started", "{topic} finished in {n} ms", "checked {topic}", "user opened {topic} page {n}"),
 }
-_CSV_HEADERS = (("date", "supplier", "category", "amount"), ("day", "vendor", "kind", "cost"), ("on", "payee", "purpose", "total"))
+_CSV_HEADERS = (
+    ("date", "supplier", "category", "amount"),
+    ("day", "vendor", "kind", "cost"),
+    ("on", "payee", "purpose", "total"),
+)
 _CSV_WORDS = ("rent", "power", "repairs", "paper", "cleaning", "snacks")
-_COMMITS = ("Add {topic} list", "Fix {topic} typo", "Update {topic} notes", "Rewrite {topic} page", "Remove old {topic} draft")
+_COMMITS = (
+    "Add {topic} list",
+    "Fix {topic} typo",
+    "Update {topic} notes",
+    "Rewrite {topic} page",
+    "Remove old {topic} draft",
+)
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -77,10 +93,10 @@ def make_workspace(world: World) -> Workspace:
     text = [",".join(csv_names), *(f"{day},{who},{kind},{amount:.2f}" for day, who, kind, amount in rows)]
     files[csv] = _joined(text)
     log, lines = _log(world, chance)
-    spelling = chance.choice(("{day} {time} {level} {text}", "{day}T{time}Z [{level}] {text}", "[{day} {time}] {level}: {text}"))
-    files[log] = _joined(
-        [spelling.format(day=one.day, time=one.time, level=one.level, text=one.text) for one in lines]
+    spelling = chance.choice(
+        ("{day} {time} {level} {text}", "{day}T{time}Z [{level}] {text}", "[{day} {time}] {level}: {text}")
     )
+    files[log] = _joined([spelling.format(day=one.day, time=one.time, level=one.level, text=one.text) for one in lines])
     files["README.md"] = _joined([f"# {world.work.name.replace('_', ' ').title()}", "", "What we keep here is for us."])
     big = chance.choice(("archive/photos.bin", "media/tour.mp4", "archive/old.tar"))
     files[big] = bytes(chance.randrange(200_000, 900_000))
@@ -104,7 +120,9 @@ def write_workspace(made: Workspace, folder: Path) -> None:
         if not path.startswith("notes/"):
             where.write_bytes(content)
     now = datetime.now(UTC)
-    (folder / ".gitignore").write_text("".join(f"{path}\n" for path in made.files if path.split("/")[0] not in ("notes", "README.md")))
+    (folder / ".gitignore").write_text(
+        "".join(f"{path}\n" for path in made.files if path.split("/")[0] not in ("notes", "README.md"))
+    )
     _git(folder, "init", "--quiet", "--initial-branch=main")
     written: set[str] = set()
     for number, commit in enumerate(made.commits):
@@ -121,7 +139,9 @@ def write_workspace(made: Workspace, folder: Path) -> None:
 
 
 def _notes(world: World, chance: random.Random) -> tuple[dict[str, bytes], dict[str, list[str]]]:
-    topics = chance.sample(("meeting", "ideas", "budget", "summer", "visit", "moving", "party", "review", "training"), 6)
+    topics = chance.sample(
+        ("meeting", "ideas", "budget", "summer", "visit", "moving", "party", "review", "training"), 6
+    )
     words = chance.sample(KEYWORDS, 5)
     paths = [f"notes/{topic}.{chance.choice(('md', 'md', 'txt'))}" for topic in topics]
     places = {word: sorted(chance.sample(paths, chance.choice((1, 2, 2, 3)))) for word in words}
@@ -143,7 +163,9 @@ def _log(world: World, chance: random.Random) -> tuple[str, list[LogLine]]:
         last = 86_000 if ago else max(40, (now.hour * 60 + now.minute) * 60)
         for second in sorted(chance.sample(range(last), min(last, chance.randrange(14, 26)))):
             level = chance.choice(("INFO", "INFO", "INFO", "WARNING", "ERROR"))
-            text = chance.choice(_MESSAGES[level]).format(topic=chance.choice(world.work.topics), n=chance.randrange(3, 99))
+            text = chance.choice(_MESSAGES[level]).format(
+                topic=chance.choice(world.work.topics), n=chance.randrange(3, 99)
+            )
             time = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
             lines.append(LogLine(day, time, level, text))
     return f"{chance.choice(('logs', 'log', 'var'))}/{chance.choice(('server', 'service', 'app', 'system'))}.log", lines
@@ -169,7 +191,11 @@ def _joined(lines: list[str]) -> bytes:
 
 
 def _git(folder: Path, *arguments: str, who: str = "Nobody", at: datetime | None = None) -> None:
-    signed = {"NAME": who, "EMAIL": f"{who.split()[0].lower()}@house.example", "DATE": (at or datetime.now(UTC)).isoformat()}
+    signed = {
+        "NAME": who,
+        "EMAIL": f"{who.split()[0].lower()}@house.example",
+        "DATE": (at or datetime.now(UTC)).isoformat(),
+    }
     environment = {
         "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
         "HOME": str(folder),

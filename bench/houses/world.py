@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from bench.houses.club import CLUB
 from bench.houses.clinic import CLINIC
+from bench.houses.club import CLUB
 from bench.houses.library import LIBRARY
 from bench.houses.names import Names
 from bench.houses.server_room import SERVER_ROOM
