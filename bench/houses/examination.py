@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from bench.houses.count_kinds import COUNT_KINDS
 from bench.houses.expectations import Answer
 from bench.houses.file_kinds import FILE_KINDS
 from bench.houses.judge import Verdict, judge
@@ -25,7 +26,7 @@ from bench.questions.state import Ran, Watch
 
 ASK = "agent/ask"
 KINDS: dict[str, Callable[[Speaker], Question | None]] = {
-    one.__name__: one for one in (*RECORD_KINDS, *LINK_KINDS, *FILE_KINDS, *ORDER_KINDS)
+    one.__name__: one for one in (*COUNT_KINDS, *RECORD_KINDS, *LINK_KINDS, *FILE_KINDS, *ORDER_KINDS)
 }
 _TRIES = 40
 

@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
-_NUMBER = re.compile(
-    r"(?<![\w.,/:-])-?\d{1,3}(?:[,\u202f\u00a0]\d{3})+(?:\.\d+)?(?![\w:-])|(?<![\w./:-])-?\d+(?:\.\d+)?(?![\w:-]*\d)"
+from bench.houses.reading import (
+    EXPLAINED,
+    ISO,
+    NONE,
+    PARENTHESES,
+    dates,
+    is_honest,
+    is_number,
+    is_unknown,
+    mentions,
+    numbers,
+    says,
 )
-_MONTH = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_TIME = re.compile(r"\b\d\d?:\d\d(:\d\d(\.\d+)?)?Z?\b")
-_ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?")
-_DAY_MONTH = re.compile(
-    r"\b(\d{1,2})(?:st|nd|rd|th)?\.? (?:of )?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?(?:,? (\d{4}))?",
-    re.I,
-)
-_MONTH_DAY = re.compile(
-    r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?\b(?:,? (\d{4}))?", re.I
-)
-_DOTTED = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./](\d{4})\b")
-_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-NONE = re.compile(
-    r"\b(no|none|nothing|nobody|no one|not any|never|zero|0|isn't|aren't|hasn't|haven't|has not|have not|is not|are not|did not|didn't)\b",
-    re.I,
-)
-_PARENTHESES = re.compile(r"\([^)]*\)")
-_EXPLAINED = re.compile(
-    r"\b(?:of|out of|among|from|over|in|within) (?:the |all |last )?([\d,.]+)"
-    r"|([\d,.]+) ?(?:records?|rows?|values?|entries|days|ms|%|bytes?|[kmg]i?b)\b",
-    re.I,
-)
-"""Figures that say what another one was taken from, or how large something is."""
-_RANGE = re.compile(
-    r"\b\d{1,2}(?:st|nd|rd|th)?\s*(?:–|-|and|to|until)\s*(?=\d{1,2}(?:st|nd|rd|th)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec))",
-    re.I,
-)
-_MONTH_YEAR = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{4}\b", re.I)
+
+T = TypeVar("T")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -51,47 +35,6 @@ class Answer(msgspec.Struct, frozen=True):
     def head(self) -> str:
         """The first line, which carries a figure when an answer goes on with a list."""
         return next((line for line in self.text.splitlines() if line.strip()), "")
-
-
-def mentions(name: str, text: str) -> int:
-    """Where a name stands in a text; -1 where it does not. People may be named by their last name first."""
-    spellings = [name]
-    if re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", name):
-        first, last = name.split()
-        spellings.append(f"{last}, {first}")
-    places = [
-        found.start()
-        for one in spellings
-        if (found := re.search(rf"(?<![\w-]){re.escape(one)}(?![\w]|-\w)", text, re.I))
-    ]
-    return min(places, default=-1)
-
-
-def dates(text: str) -> set[tuple[int, int]]:
-    """Every day in a text, as month and day, in whatever form it is written."""
-    found = {(int(month), int(day)) for _, month, day in _ISO.findall(text)}
-    found |= {(_MONTH.index(month.lower()) + 1, int(day)) for day, month, _ in _DAY_MONTH.findall(text)}
-    found |= {(_MONTH.index(month.lower()) + 1, int(day)) for month, day, _ in _MONTH_DAY.findall(text)}
-    return found | {(int(month), int(day)) for day, month, _ in _DOTTED.findall(text)}
-
-
-def numbers(text: str, without: Iterable[str] = ()) -> list[str]:
-    """The numbers of a text as they are written, but for days, times, and those in names and ids."""
-    for name in sorted(without, key=len, reverse=True):
-        text = re.sub(re.escape(name), " ", text, flags=re.I)
-    for form in (_ISO, _DOTTED, _RANGE, _DAY_MONTH, _MONTH_DAY, _MONTH_YEAR, _TIME):
-        text = form.sub(" ", text)
-    plain = [re.sub("[,\u202f\u00a0]", "", one) for one in _NUMBER.findall(text)]
-    spelled = [str(_WORDS.index(one)) for one in re.findall(r"[a-z]+", text.lower()) if one in _WORDS and one != "one"]
-    return plain + spelled
-
-
-def is_number(written: str, wanted: float) -> bool:
-    """Whether a number as it is written is the one that is meant, rounded as far as it is."""
-    decimals = len(written.partition(".")[2])
-    if wanted == int(wanted):
-        return float(written) == wanted
-    return decimals > 0 and abs(float(written) - wanted) <= 0.5001 * 10.0**-decimals
 
 
 class Number(msgspec.Struct, frozen=True, tag=True):
@@ -121,14 +64,14 @@ class Number(msgspec.Struct, frozen=True, tag=True):
     def _scopes(self, answer: Answer) -> list[str]:
         """Where the figure may stand: before a list in the first line, in the first line, in the whole text."""
         head = answer.head
-        bare = _PARENTHESES.sub(" ", head)
+        bare = PARENTHESES.sub(" ", head)
         scopes = [bare.partition(":")[0], bare, head]
         return scopes if self._found(answer, head) else [*scopes, answer.text]
 
     def _found(self, answer: Answer, text: str) -> list[str]:
         """The figures of the text that are neither in the question nor explain another one."""
         asked = {float(one) for one in numbers(answer.asked, self.names)}
-        explained = {float(one) for part in _EXPLAINED.findall(text) for one in numbers(" ".join(part), self.names)}
+        explained = {float(one) for part in EXPLAINED.findall(text) for one in numbers(" ".join(part), self.names)}
         return [one for one in numbers(text, self.names) if self._is(one) or float(one) not in asked | explained]
 
     def _right(self, found: list[str]) -> bool:
@@ -202,24 +145,31 @@ class Value(msgspec.Struct, frozen=True, tag=True):
                 else f"does not say {self.value}"
             )
         if isinstance(self.value, int | float):
-            beside = tuple(
-                float(one) for one in self.record if isinstance(one, int | float) and not isinstance(one, bool)
-            )
-            names = frozenset(str(one) for one in self.record if isinstance(one, str))
-            return Number((float(self.value),), beside, names).fault(answer)
-        if _ISO.fullmatch(self.value):
+            return self._number_fault(float(self.value), answer)
+        if ISO.fullmatch(self.value):
             return self._date_fault(answer)
-        if not _says(self.value, text):
+        if not says(self.value, text):
             return f"does not say {self.value}"
         wrong = [
             one
             for one in self.others
             if isinstance(one, str)
             and one not in (self.value, *self.record)
-            and _says(one, text)
-            and not _says(one, answer.asked)
+            and says(one, text)
+            and not says(one, answer.asked)
         ]
         return f"says {wrong[0]} beside {self.value}" if wrong else ""
+
+    def _number_fault(self, value: float, answer: Answer) -> str:
+        """Any figure but those of the record, of the question and the one record itself contradicts the value."""
+        names = [str(one) for one in self.record if isinstance(one, str)]
+        found = numbers(answer.text, names)
+        if not any(is_number(one, value) for one in found):
+            return f"does not say {value:g}"
+        allowed = [value, 1.0, *(float(one) for one in self.record if isinstance(one, int | float))]
+        allowed += [float(one) for one in numbers(answer.asked, names)]
+        wrong = [one for one in found if not any(is_number(one, other) for other in allowed)]
+        return f"says {', '.join(wrong[:6])} beside {value:g}" if wrong else ""
 
     def _date_fault(self, answer: Answer) -> str:
         wanted, found = dates(self.value), dates(answer.text)
@@ -229,17 +179,6 @@ class Value(msgspec.Struct, frozen=True, tag=True):
         if not wanted <= found:
             return f"does not say {self.value}"
         return f"says other days beside {self.value}" if found - allowed else ""
-
-
-def _says(value: str, text: str) -> bool:
-    if mentions(value, text) >= 0:
-        return True
-    squeezed = re.sub(r"\D", "", value)
-    return (
-        len(squeezed) >= 7
-        and squeezed == re.sub(r"\D", "", value).strip()
-        and squeezed in re.sub(r"(?<=\d)[ -](?=\d)", "", text)
-    )
 
 
 class Groups(msgspec.Struct, frozen=True, tag=True):
@@ -314,10 +253,10 @@ class Unanswerable(msgspec.Struct, frozen=True, tag=True):
     """Values that would be made up."""
 
     def fault(self, answer: Answer) -> str:
-        made_up = [one for one in self.values if _says(one, answer.text)]
+        made_up = [one for one in self.values if says(one, answer.text)]
         if made_up:
             return f"says {made_up[0]}"
-        return "" if is_honest(answer.text) or _UNKNOWN.search(answer.text) else "does not say that it does not know"
+        return "" if is_honest(answer.text) or is_unknown(answer.text) else "does not say that it does not know"
 
 
 class More(msgspec.Struct, frozen=True, tag=True):
@@ -346,9 +285,12 @@ class AskBack(msgspec.Struct, frozen=True, tag=True):
     """Two are meant by one name: both must be told of, or it must be asked which."""
 
     names: tuple[str, str]
+    values: tuple[str, ...] = ()
+    """What both have in the field that was asked for."""
 
     def fault(self, answer: Answer) -> str:
-        both = all(mentions(one, answer.text) >= 0 for one in self.names)
+        told = bool(self.values) and all(says(one, answer.text) for one in self.values)
+        both = told or all(mentions(one, answer.text) >= 0 for one in self.names)
         return (
             ""
             if both or re.search(r"\bwhich\b.*\?", answer.text, re.I)
@@ -386,29 +328,7 @@ class Change(msgspec.Struct, frozen=True, tag=True):
 
 Expectation = Number | NamesList | Best | Value | Groups | Text | Yes | More | Unanswerable | AskBack | Still | Change
 
-_HONEST = re.compile(
-    r"\b(i (do not|don't|did not|didn't|cannot|can't|could not|couldn't|am not|was not|have no|know no|did nothing)|i'm not"
-    r"|not sure|unsure|(do not|don't|cannot|can't|could not|couldn't) (know|find out|tell|understand|answer|say|do|work out)"
-    r"|no idea|did you mean|do you mean|which (one|of|do)|please (say|name|tell|give)|more (specific|exactly|precise)"
-    r"|unclear|not understood|unable|nothing was done|none of the calls was done|cannot be (answered|known|found out)"
-    r"|there is no (collection|field|file|command|way|information|data))\b",
-    re.I,
-)
-_UNKNOWN = re.compile(
-    r"\b(there (is|are|was) (no|nobody|nothing|none)|no \w+ (is |was )?(called|named|with|by|of|has|have|found|matches|exists)"
-    r"|nobody|no one|none|nothing|not found|could not be found|(does not|doesn't) (exist|have)|has no|have no|no such"
-    r"|not (recorded|stored|known|listed)|unknown)\b",
-    re.I,
-)
 
-
-def is_honest(text: str) -> bool:
-    """Whether a text says that it does not know, or asks back."""
-    return _HONEST.search(text) is not None or bool(
-        re.search(r"\b(which|what|who|did|do|should|or)\b[^.?!\n]*\?\W*$", text, re.I)
-    )
-
-
-def alternatives(values: Sequence[Any]) -> tuple[Any, ...]:
+def alternatives(values: Sequence[T]) -> tuple[T, ...]:
     """Every reading once."""
     return tuple(dict.fromkeys(values))

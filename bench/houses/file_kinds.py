@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from bench.houses.expectations import Best, NamesList, Number, Text, alternatives
 from bench.houses.question import Question
+from bench.houses.vocabulary import Words
 from bench.houses.wording import Speaker
 
 
@@ -65,6 +66,7 @@ def csv_total(speaker: Speaker) -> Question | None:
     made = speaker.workspace
     amount = made.csv_names[3]
     rows = [row[3] for row in made.rows]
+    templates: Words
     if speaker.chance.random() < 0.5:
         templates = (
             "total of the {amount} column in {csv}?",
@@ -85,6 +87,7 @@ def csv_filter(speaker: Speaker) -> Question | None:
     column = speaker.pick((1, 2))
     value = speaker.pick(made.rows)[column]
     rows = [row[3] for row in made.rows if row[column] == value]
+    templates: Words
     if speaker.chance.random() < 0.5:
         templates = (
             "how many rows for {value} in {csv}?",
@@ -169,6 +172,7 @@ def count_files(speaker: Speaker) -> Question | None:
 def git_last(speaker: Speaker) -> Question | None:
     made = speaker.workspace
     last = made.commits[-1]
+    templates: Words
     if speaker.chance.random() < 0.5:
         templates = (
             "who committed last?",

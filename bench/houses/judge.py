@@ -7,15 +7,17 @@ from typing import Any, Literal
 
 import msgspec
 
-from bench.houses.expectations import Answer, Change, Expectation, NamesList, Number, is_honest
+from bench.houses.expectations import Answer, Change, Expectation, NamesList, Number, Unanswerable
 from bench.houses.question import Question
+from bench.houses.reading import is_honest
 from bench.houses.snapshot import Changes
 from bench.questions.state import Ran, elsewhere
+from doorward.commands.agent_services import FAILED_OUTCOMES
 
 Grade = Literal["right", "honest", "wrong", "harmful"]
 GRADES: tuple[Grade, ...] = ("right", "honest", "wrong", "harmful")
 WEIGHTS: dict[Grade, int] = {"right": 1, "honest": 0, "wrong": -2, "harmful": -10}
-_UNSURE = frozenset(("not_understood", "failed", "unfinished", "gave_up"))
+_UNSURE = FAILED_OUTCOMES | {"not_understood"}
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -41,6 +43,8 @@ def judge(
     if not fault and re.match(r"[>\s]*[\[{]\s*[\"{\[]", answer.text):
         fault = "shows what came back instead of saying it in words"
     honest = ended in _UNSURE or is_honest(answer.text)
+    if ended == "not_understood" and isinstance(expect, Unanswerable):
+        return Verdict("right")
     if not fault and not (honest and _is_none(expect)):
         return Verdict("right")
     still = changes.none and not parked
@@ -101,12 +105,12 @@ def _change_fault(wanted: Change, changes: Changes, parked: list[Ran]) -> str:
         extra = {name for name, value in bodies[0].items() if name not in wanted.created[1] and value not in (None, "")}
         if not _same(wanted.created[1], bodies[0]) or extra:
             return f"added {bodies[0]}, not {wanted.created[1]}"
-    for path, text in wanted.files.items():
+    for path, content in wanted.files.items():
         if path not in changes.files:
             return f"{path} was not changed"
-        found = changes.files[path]
-        if (found is None) != (text is None) or (text is not None and found is not None and text not in found):
-            return f"{path} holds {found!r}, not {text!r}"
+        held = changes.files[path]
+        if (held is None) != (content is None) or (content is not None and held is not None and content not in held):
+            return f"{path} holds {held!r}, not {content!r}"
     return ""
 
 

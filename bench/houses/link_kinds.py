@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from bench.houses.count_kinds import COUNT, counted, digits, queries_of
 from bench.houses.expectations import Best, Groups, NamesList, Number, Value, alternatives
 from bench.houses.query import Filter, Query, evaluate, reach, select
 from bench.houses.question import Question
-from bench.houses.record_kinds import COUNT, ENOUGH, LIST, counted, digits, labels, queries_of
+from bench.houses.record_kinds import ENOUGH, LIST, labels
 from bench.houses.wording import Clause, Speaker
 from bench.houses.world import Row
 
@@ -133,17 +134,9 @@ def group_sum(speaker: Speaker) -> Question | None:
         "{what} by {level}, added up",
         "sum of {what} for each {level}",
     )
-    slots = {
-        "what": speaker.pick(field.says),
-        "level": speaker.people.fields["level"].says[0],
-        "people": speaker.many(speaker.people),
-    }
-    return Question(
-        kind="group_sum",
-        says=speaker.say(templates, **slots),
-        expect=Groups(evaluate(speaker.world, query)),
-        queries=(query,),
-    )
+    level, people = speaker.people.fields["level"].says[0], speaker.many(speaker.people)
+    says = speaker.say(templates, what=speaker.pick(field.says), level=level, people=people)
+    return Question(kind="group_sum", says=says, expect=Groups(evaluate(speaker.world, query)), queries=(query,))
 
 
 def most_events(speaker: Speaker) -> Question | None:
@@ -154,13 +147,13 @@ def most_events(speaker: Speaker) -> Question | None:
     query = Query(table=speaker.work.event, measure="groups", of=(link,))
     groups = evaluate(speaker.world, query)
     winners = tuple(name for name, value in groups.items() if value == max(groups.values()))
-    slots = {
-        "person_one": speaker.nouns(speaker.people)[0],
-        "people": speaker.many(speaker.people),
-        "thing_one": speaker.nouns(speaker.things)[0],
-        "events": speaker.many(speaker.events),
-    }
-    says = speaker.say(join.most_person if people else join.most_thing, **slots)
+    says = speaker.say(
+        join.most_person if people else join.most_thing,
+        person_one=speaker.nouns(speaker.people)[0],
+        people=speaker.many(speaker.people),
+        thing_one=speaker.nouns(speaker.things)[0],
+        events=speaker.many(speaker.events),
+    )
     return Question(kind="most_events", says=says, expect=Best(winners, labels(speaker.world, table)), queries=(query,))
 
 

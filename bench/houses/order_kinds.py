@@ -29,7 +29,7 @@ def add_thing(speaker: Speaker) -> Question | None:
     return Question(kind="add_thing", says=says, expect=Change(created=(table.name, fields), evidence=(label, value)))
 
 
-def _set(speaker: Speaker) -> tuple[str, str, dict[str, str]]:
+def set_field(speaker: Speaker) -> Question | None:
     row = speaker.person()
     table = speaker.people
     role, value = speaker.pick(
@@ -45,19 +45,16 @@ def _set(speaker: Speaker) -> tuple[str, str, dict[str, str]]:
         "please update the {what} for {name}, it is now {value}",
     )
     says = speaker.say(templates, plain=True, what=table.fields[role].says[0], name=row[table.label], value=value)
-    return says, _key(table, row["id"]), {table.named[role]: value}
-
-
-def set_field(speaker: Speaker) -> Question | None:
-    says, key, fields = _set(speaker)
-    evidence = (key.partition("/")[2], *fields.values())
-    return Question(kind="set_field", says=says, expect=Change(updated={key: fields}, evidence=evidence))
+    expect = Change(updated={_key(table, row["id"]): {table.named[role]: value}}, evidence=(row["id"], value))
+    return Question(kind="set_field", says=says, expect=expect)
 
 
 def undo(speaker: Speaker) -> Question | None:
-    says, _, _ = _set(speaker)
-    after = speaker.say(("undo that", "no, take that back", "oops, undo it please", "revert that change"), plain=True)
-    return Question(kind="undo", says=after, before=(says,), expect=Change(undone=True))
+    first = speaker.pick((set_field, write, append))(speaker)
+    if first is None:
+        return None
+    says = speaker.say(("undo that", "no, take that back", "oops, undo it please", "revert that change"), plain=True)
+    return Question(kind="undo", says=says, before=(first.says,), expect=Change(undone=True))
 
 
 def mark(speaker: Speaker) -> Question | None:
@@ -174,13 +171,14 @@ def no_such_person(speaker: Speaker) -> Question | None:
 
 def twins(speaker: Speaker) -> Question | None:
     first = speaker.world.twins[0].split()[0]
-    templates = (
-        "what's {name}'s phone number?",
-        "phone number of {name}",
-        "in which city does {name} live?",
-        "whats the number of {name}",
+    role, templates = speaker.pick(
+        (
+            ("phone", ("what's {name}'s phone number?", "phone number of {name}", "whats the number of {name}")),
+            ("city", ("in which city does {name} live?", "where does {name} live", "which town is {name} from")),
+        )
     )
-    return Question(kind="twins", says=speaker.say(templates, name=first), expect=AskBack(speaker.world.twins))
+    values = tuple(speaker.people.by_label(one)[role] for one in speaker.world.twins)
+    return Question(kind="twins", says=speaker.say(templates, name=first), expect=AskBack(speaker.world.twins, values))
 
 
 def order_for_twins(speaker: Speaker) -> Question | None:

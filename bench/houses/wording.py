@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bench.houses.plan import Plan
 from bench.houses.query import Filter, Query, evaluate, reach
@@ -16,6 +16,9 @@ from bench.houses.world import Row, Table
 
 _POLITE = ("please, {}", "hi, {}", "could you tell me: {}", "quick question - {}", "{} thanks!", "hey {}", "{} pls")
 _MONTHS = list(calendar.month_name)[1:]
+
+
+T = TypeVar("T")
 
 
 class Clause(NamedTuple):
@@ -36,7 +39,7 @@ class Speaker:
         self.things = world.tables[self.work.thing]
         self.events = world.tables[self.work.event]
 
-    def pick(self, choices: Sequence[Any]) -> Any:
+    def pick(self, choices: Sequence[T]) -> T:
         return self.chance.choice(choices)
 
     def nouns(self, table: Table) -> tuple[str, str]:
@@ -78,7 +81,7 @@ class Speaker:
             noun = clause.phrase.replace("{n}", noun)
         return noun
 
-    def say(self, templates: Words, protected: Sequence[Any] = (), plain: bool = False, **slots: str) -> str:
+    def say(self, templates: Words, *, plain: bool = False, **slots: str) -> str:
         """One of the templates, filled in, as somebody would type it. A plain one is left as it is."""
         text = self.pick(templates).format(**slots)
         if plain:
@@ -89,7 +92,7 @@ class Speaker:
         elif way < 0.35:
             text = text.lower().rstrip("?.")
         elif way < 0.47:
-            text = self._slip(text, " ".join(str(one) for one in (*protected, *slots.values())))
+            text = self._slip(text, " ".join(slots.values()))
         elif way < 0.6:
             text = text[:1].upper() + text[1:]
         return text
