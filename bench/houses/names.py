@@ -10,10 +10,11 @@ def _words(text: str) -> list[str]:
 
 
 _FIRST = _words(
-    "Mara Tom Ines Jonas Petra Olaf Nadia Bruno Celia Dario Edith Felix Greta Hanno Irma Jasper Katrin Lars "
-    "Mirela Nils Odile Pablo Quentin Rosa Stefan Tilda Ulrich Vera Wanda Xaver Yara Zoltan Amina Basil Clara Dunja Emil "
-    "Fatima Goran Helga Igor Judith Kofi Leila Milos Noor Oscar Paula Ravi Selma Tariq Ursula Viktor Wilma Yusuf Zelda "
-    "Anton Beatrix Cosmo Delia Elio Frieda Gustav Hilde Ivo Jolanda Klaus Lotte Magnus Nora Otto Pia Ralf Sonja Theo Uma"
+    "Mara Tom Ines Jonas Petra Olaf Nadia Bruno Celia Dario Edith Felix Greta Hanno Irma Jasper Katrin Lars Mirela "
+    "Nils Odile Pablo Quentin Rosa Stefan Tilda Ulrich Vera Wanda Xaver Yara Zoltan Amina Basil Clara Dunja Emil "
+    "Fatima Goran Helga Igor Judith Kofi Leila Milos Noor Oscar Paula Ravi Selma Tariq Ursula Viktor Wilma Yusuf "
+    "Zelda Anton Beatrix Cosmo Delia Elio Frieda Gustav Hilde Ivo Jolanda Klaus Lotte Magnus Nora Otto Pia Ralf Sonja "
+    "Theo Uma"
 )
 _BEGINNINGS = _words(
     "Lind Thorn Ash Brad Carl Dun Ells Farn Green Hart Ing Kel Lock Mar Nor Oak Pem Rad Stan Tre Ul Van Wex Yar Berg "

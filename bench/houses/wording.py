@@ -99,7 +99,7 @@ class Speaker:
 
     def misspell(self, word: str) -> str:
         """The word with two letters swapped, one left out, or one doubled."""
-        at = self.chance.randrange(1, len(word) - 2)
+        at = self.chance.randrange(1, len(word) - 1)
         swapped = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
         return self.pick((swapped, word[:at] + word[at + 1 :], word[:at] + word[at] + word[at:]))
 
