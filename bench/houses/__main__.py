@@ -8,7 +8,7 @@ import random
 import time
 from collections import defaultdict
 
-from bench.houses.examination import KINDS, Asked
+from bench.houses.examination import HOUSE, KINDS, Asked
 from bench.houses.score import collect, summarize
 from bench.houses.world import FIELDS_OF_WORK
 
@@ -19,7 +19,7 @@ def main() -> None:
     reading = argparse.ArgumentParser(prog="python -m bench.houses", description=__doc__)
     reading.add_argument("--seed", type=int, help="the seed of the houses; a fresh one when none is given")
     reading.add_argument("--house", action="append", choices=[*FIELDS_OF_WORK], help="only this house; may be repeated")
-    reading.add_argument("--model", default="house", help="the model that is asked, such as house or local:gguf")
+    reading.add_argument("--model", default=HOUSE, help="the model that is asked, such as house or local:gguf")
     reading.add_argument("--questions", type=int, default=len(KINDS), help="questions for each house")
     reading.add_argument("--kinds", nargs="+", choices=[*KINDS], default=[], help="only these kinds of questions")
     reading.add_argument("--wrong", action="store_true", help="print every wrong or harmful answer, and what was run")

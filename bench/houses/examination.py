@@ -21,14 +21,17 @@ from bench.houses.record_kinds import RECORD_KINDS
 from bench.houses.seed import open_plan
 from bench.houses.snapshot import Snapshots
 from bench.houses.wording import Speaker
-from bench.questions.seed import Seeded
+from bench.questions.seed import SETTINGS, Seeded
 from bench.questions.state import Ran, Watch
+from doorward.config.settings import KeeperSettings, ModelSettings, Settings
 
 ASK = "agent/ask"
 KINDS: dict[str, Callable[[Speaker], Question | None]] = {
     one.__name__: one for one in (*COUNT_KINDS, *RECORD_KINDS, *LINK_KINDS, *FILE_KINDS, *ORDER_KINDS)
 }
 _TRIES = 40
+_PATIENCE = 840
+HOUSE = "house"
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,11 +72,19 @@ async def examine(
 ) -> AsyncIterator[Asked]:
     """Ask one house everything, and put it back as it was after each question."""
     plan = make_plan(house, seed)
-    async with open_plan(plan, folder) as seeded:
+    async with open_plan(plan, folder, _settings(model)) as seeded:
         asker = _Asker(seeded, house, model)
         await asker.begin()
         for question in make_questions(plan, amount, kinds):
             yield await asker.ask(question)
+
+
+def _settings(model: str) -> Settings:
+    """A model that runs on this machine gets the time that it needs, and no other model answers for it."""
+    if model == HOUSE:
+        return SETTINGS
+    patient = KeeperSettings(seconds=_PATIENCE)
+    return msgspec.structs.replace(SETTINGS, keeper=patient, models=ModelSettings(fallback=""))
 
 
 class _Asker:

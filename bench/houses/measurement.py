@@ -7,7 +7,7 @@ import os
 import random
 from pathlib import Path
 
-from bench.houses.examination import Asked
+from bench.houses.examination import HOUSE, Asked
 from bench.houses.score import collect, p95, score, share
 from bench.houses.world import FIELDS_OF_WORK
 from bench.sizes import Sizes
@@ -19,7 +19,7 @@ _MODEL_QUESTIONS = 25
 def measure(_folder: Path, sizes: Sizes) -> dict[str, float]:
     """Every run draws houses of its own, whose seed is printed with the numbers."""
     seed = random.SystemRandom().randrange(1, 1_000_000)
-    asked = _ask(seed, "house", sizes.houses, sizes.house_questions)
+    asked = _ask(seed, HOUSE, sizes.houses, sizes.house_questions)
     found = {
         "houses_seed": float(seed),
         "houses": float(len(asked)),

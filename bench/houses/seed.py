@@ -13,15 +13,16 @@ from bench.houses.workspace import write_workspace
 from bench.questions.seed import SETTINGS, Seeded
 from doorward.app import House, open_house
 from doorward.config.home import Home
+from doorward.config.settings import Settings
 from doorward.core.model import Credential, Request
 
 
 @contextlib.asynccontextmanager
-async def open_plan(plan: Plan, folder: Path) -> AsyncIterator[Seeded]:
+async def open_plan(plan: Plan, folder: Path, settings: Settings = SETTINGS) -> AsyncIterator[Seeded]:
     """The house with everything in it, until the end of the block."""
     home = Home(folder)
     home.create()
-    async with open_house(home, changes=SETTINGS) as house:
+    async with open_house(home, changes=settings) as house:
         seeded = Seeded(house, time.time(), [])
         seeded.workspace.mkdir(parents=True, exist_ok=True)
         write_workspace(plan.workspace, seeded.workspace)
