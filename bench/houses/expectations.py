@@ -23,6 +23,7 @@ from bench.houses.reading import (
 )
 
 T = TypeVar("T")
+_PART_OF = re.compile(r"\b(of (which|them|those|these)|in (all|total)|altogether|total)\b", re.I)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -42,7 +43,7 @@ class Number(msgspec.Struct, frozen=True, tag=True):
 
     values: tuple[float, ...]
     beside: tuple[float, ...] = ()
-    """Figures that may be said, too."""
+    """Figures of the whole, of which a part may be told."""
     names: frozenset[str] = frozenset()
     """Names that may hold digits."""
 
@@ -50,11 +51,8 @@ class Number(msgspec.Struct, frozen=True, tag=True):
         for text in self._scopes(answer):
             found = self._found(answer, text)
             if self._right(found):
-                wrong = [
-                    one
-                    for one in found
-                    if not self._is(one) and not any(is_number(one, other) for other in self.beside)
-                ]
+                beside = self.beside if _PART_OF.search(text) else ()
+                wrong = [one for one in found if not self._is(one) and not any(is_number(one, more) for more in beside)]
                 return f"says {', '.join(wrong[:6])} beside {self._shown()}" if wrong else ""
         found = self._found(answer, answer.head) or self._found(answer, answer.text)
         if not found and 0.0 in self.values and NONE.search(answer.text):

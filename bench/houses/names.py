@@ -33,7 +33,10 @@ _NOUNS = _words(
     "Harbour Garden Lantern River Mountain Letter Orchard Mirror Bridge Compass Island Winter Clock Forest Candle "
     "Shadow Meadow Tower Voyage Archive Kingdom Lighthouse Feather Station"
 )
-_HOSTS = _words("atlas birch cedar delta ember falcon gamma heron iris juniper kestrel lotus maple nova onyx pluto")
+_HOSTS = _words(
+    "atlas birch cedar delta ember falcon gamma heron iris juniper kestrel lotus maple nova onyx pluto quartz raven "
+    "slate tundra umbra vega willow zephyr"
+)
 _COURSES = _words("Yoga Judo Ballet Rowing Chess Pottery Salsa Fencing Archery Pilates Karate Choir Boxing Spinning")
 _GRADES = _words("Basics Advanced Evening Weekend Juniors Masters Intensive Seniors")
 _METALS = _words("Brass Steel Rubber Copper Nylon Chrome Carbon Zinc Teflon Bronze")
@@ -65,6 +68,8 @@ class Names:
         self.cities = chance.sample(_CITIES, 5)
 
     def person(self, first: str = "") -> str:
+        if not self._firsts:
+            self._firsts = self._chance.sample(_FIRST, len(_FIRST))
         return f"{first or self._firsts.pop()} {self._lasts.pop()}"
 
     def draw(self, kind: str) -> str:

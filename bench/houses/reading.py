@@ -41,15 +41,11 @@ EXPLAINED = re.compile(
 
 def mentions(name: str, text: str) -> int:
     """Where a name stands in a text; -1 where it does not. People may be named by their last name first."""
-    spellings = [name]
+    forms = [rf"(?<![\w-]){re.escape(name)}(?![\w]|-\w)"]
     if re.fullmatch(r"[A-Z]\w+ [A-Z]\w+", name):
         first, last = name.split()
-        spellings.append(f"{last}, {first}")
-    places = [
-        found.start()
-        for one in spellings
-        if (found := re.search(rf"(?<![\w-]){re.escape(one)}(?![\w]|-\w)", text, re.I))
-    ]
+        forms.append(rf"(?<![\w-])(?<!\w ){last}, {first}(?!\w)")
+    places = [found.start() for one in forms if (found := re.search(one, text, re.I))]
     return min(places, default=-1)
 
 
