@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import functools
 import re
 from collections.abc import Iterable
 
@@ -61,10 +62,15 @@ def _month(name: str) -> int:
     return list(calendar.month_abbr).index(name[:3].capitalize())
 
 
+@functools.lru_cache(maxsize=64)
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(one) for one in sorted(names, key=len, reverse=True)), re.I)
+
+
 def numbers(text: str, without: Iterable[str] = ()) -> list[str]:
     """The numbers of a text as they are written, but for days, times, and those in names and ids."""
-    for name in sorted(without, key=len, reverse=True):
-        text = re.sub(re.escape(name), " ", text, flags=re.I)
+    if names := frozenset(without):
+        text = _any_of(names).sub(" ", text)
     for form in (ISO, _DOTTED, _RANGE, _DAY_MONTH, _MONTH_DAY, _MONTH_YEAR, _TIME):
         text = form.sub(" ", text)
     plain = [re.sub("[,\u202f\u00a0]", "", one) for one in _NUMBER.findall(text)]
