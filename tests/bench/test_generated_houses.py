@@ -124,8 +124,8 @@ def wrong_answers(expect: Expectation) -> list[str]:
         case Groups(values=values):
             return ["\n".join(f"{name}: {figure + 1}" for name, figure in values.items()), ", ".join(values)]
         case Value(value=str(value), others=others):
-            others = tuple(one for one in others if one != value and one not in expect.record)
-            return [f"It is {others[0]}.", f"{value} or {others[0]}"] if others else ["It is 1999-01-01."]
+            wrong = [one for one in others if one != value and one not in expect.record]
+            return [f"It is {wrong[0]}.", f"{value} or {wrong[0]}"] if wrong else ["It is 1999-01-01."]
         case Value(value=value):
             return [f"It is {value + 7}.", f"It is {value} or {value + 7}."]
         case Yes():
