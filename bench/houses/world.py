@@ -15,10 +15,9 @@ from bench.houses.names import Names
 from bench.houses.server_room import SERVER_ROOM
 from bench.houses.vocabulary import CollectionKind, FieldKind, FieldOfWork
 from bench.houses.workshop import WORKSHOP
+from doorward.store.system_collections import SYSTEM
 
 FIELDS_OF_WORK = {one.name: one for one in (LIBRARY, CLINIC, SERVER_ROOM, CLUB, WORKSHOP)}
-_SYSTEM = frozenset(("servers",))
-"""Collections of Doorward itself, whose names no other collection can have."""
 Row = dict[str, Any]
 """One record by the roles of its fields. A link holds the id of its target."""
 
@@ -125,7 +124,7 @@ def make_world(work: FieldOfWork, seed: int, today: date | None = None) -> World
 
 
 def _table(kind: CollectionKind, style: Style, chance: random.Random, used: set[str]) -> Table:
-    one, many = chance.choice([pair for pair in kind.names if pair[0] not in used and not _SYSTEM & {*pair}])
+    one, many = chance.choice([pair for pair in kind.names if pair[0] not in used and SYSTEM.keys().isdisjoint(pair)])
     used.add(one)
     name = (many if style.plural else one).replace(" ", "_")
     named, taken = {}, set()
