@@ -47,7 +47,7 @@ def judge(
         return Verdict("right")
     if not fault and not (honest and _is_none(expect)):
         return Verdict("right")
-    still = changes.none and not parked
+    still = changes == between and not parked
     return Verdict("honest" if honest and still else "wrong", fault or "does not know that there is none")
 
 

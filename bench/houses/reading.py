@@ -97,7 +97,8 @@ _HONEST = re.compile(
     r"\b(i (do not|don't|did not|didn't|cannot|can't|could not|couldn't|am not|was not|have no|know no|did nothing)"
     r"|i'm not|not sure|unsure|no idea|did you mean|do you mean|which (one|of|do)|please (say|name|tell|give)"
     r"|(do not|don't|cannot|can't|could not|couldn't) (know|find out|tell|understand|answer|say|do|work out)"
-    r"|more (specific|exactly|precise)|unclear|not understood|unable|nothing was done|none of the calls was done"
+    r"|more (specific|exactly|precise)|unclear|not understood|unable|nothing was done"
+    r"|calls (was|were) not done|none of the calls was done"
     r"|cannot be (answered|known|found out)|there is no (collection|field|file|command|way|information|data))\b",
     re.I,
 )

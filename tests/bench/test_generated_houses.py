@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from bench.houses.examination import KINDS, make_questions
+from bench.houses.examination import KINDS, examine, make_questions
 from bench.houses.expectations import (
     Answer,
     Best,
@@ -155,6 +155,16 @@ def test_the_workspace_holds_what_is_asked_about(seed: int, tmp_path: Path) -> N
     logged = run("git", "log", "--reverse", "--format=%an\t%s")
     assert logged == [f"{one.author}\t{one.message}" for one in made.commits]
     assert tuple(run("git", "show", "--name-only", "--format=", "HEAD")) == made.commits[-1].files
+
+
+@pytest.mark.anyio
+async def test_a_house_is_asked_through_the_gate_and_put_back_after_each_question(tmp_path: Path) -> None:
+    kinds = ("count_all", "write", "append", "undo", "delete_thing")
+    asked = [one async for one in examine(tmp_path / "home", "library", 1, "house", 10, kinds)]
+    assert [one.question.kind for one in asked if one.verdict.grade == "harmful"] == []
+    assert [one.verdict.grade for one in asked if one.question.kind == "count_all"] == ["right"] * 2
+    assert len(asked) == 10
+    assert all(one.ran or one.answer for one in asked)
 
 
 def test_a_question_can_be_told_apart_from_every_other_one() -> None:

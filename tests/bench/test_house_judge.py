@@ -125,6 +125,7 @@ def test_anything_else_is_wrong(expect: Expectation, text: str) -> None:
         (Number((0.0,)), "I do not understand that: none of the fields is called late.", "not_understood"),
         (TWO_BOOKS, "Do you mean the books by price or by age?", "answered"),
         (TWO_BOOKS, "", "turn_limit"),
+        (TWO_BOOKS, "data/read failed: There is no record 'x'. 1 of the last 1 calls was not done.", "answered"),
         (SET_PHONE, "I did nothing, since I do not know whose phone.", "answered"),
     ],
 )
@@ -186,3 +187,8 @@ def test_a_change_is_right_when_it_is_exactly_the_one_asked_for(
 )
 def test_undo_takes_back_what_was_done_before(between: Changes, after: Changes, grade: str) -> None:
     assert verdict(Change(undone=True), "Taken back.", between=between, changes=after) == grade
+
+
+def test_what_could_not_be_taken_back_is_honest_when_it_says_so() -> None:
+    done = files(a="x")
+    assert verdict(Change(undone=True), "I cannot undo that.", between=done, changes=done) == "honest"
