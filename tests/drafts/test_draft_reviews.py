@@ -129,6 +129,7 @@ async def test_a_merge_of_a_difference_that_nobody_looked_at_is_refused(driver, 
     await done(driver, "file/write", path="b.txt", content="something else\n")
     refused = await person(driver, "draft/merge", version=version, paths=["b.txt"])
     assert (refused.code, (project / "b.txt").read_text()) == ("conflict", LINES)
+    assert (await person(driver, "draft/merge", hunks={"a.txt": []})).code == "bad_params"
     version = (await seen(driver, "draft/review"))["version"]
     await seen(driver, "draft/merge", version=version, paths=["b.txt"])
     assert (project / "b.txt").read_text() == "something else\n"

@@ -173,6 +173,8 @@ def _with_hunks(one: OverlayChange, numbers: Sequence[int]) -> OverlayChange:
     if texts is None or one.after is None or one.after.kind != "file":
         raise BadParams(f"{one.path!r} has no hunks to choose from. Choose the whole path.")
     most = count_hunks(*texts)
+    if not numbers:
+        raise BadParams(f"No hunk of {one.path!r} is chosen. Choose some of 1 to {most}, or leave the path out.")
     for number in numbers:
         if not 1 <= number <= most:
             raise BadParams(f"{one.path!r} has hunks 1 to {most}; given {number}.")
