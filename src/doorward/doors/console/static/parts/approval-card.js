@@ -212,7 +212,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
 
 /** What is asked for: to reach a host, or to run a command. */
 function Wish(/** @type {{approval: Approval}} */ { approval }) {
-  const { host, port } = /** @type {{host?: string, port?: number}} */ (approval.params ?? {});
+  const { host, port } = approval.params ?? {};
   if (approval.command === "network/connect" && host)
     return html`to reach <code><${SafeText} text=${`${host}:${port}`} /></code>`;
   return html`to run <code><${SafeText} text=${approval.command} /></code>`;
