@@ -52,6 +52,12 @@ class ModelProvider(msgspec.Struct, frozen=True, kw_only=True):
         except Unreachable:
             return True
 
+    @property
+    def constrains(self) -> bool:
+        """Whether its answers may be constrained to a schema, by the settings."""
+        given = self.settings.constrain
+        return given == "on" or (given == "auto" and self.settings.kind == "openai" and not self.is_remote)
+
     def address(self, *, with_key: bool) -> str:
         """Return its address. Raises `ModelFailed` if it is invalid, or if the key would be sent unencrypted."""
         given = self.settings.base_url or _ADDRESSES[self.settings.kind]

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Protocol, cast
 
 import msgspec
 
-from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TokenUsage
+from doorward.agents.models.answer_shape import NotShaped, parse_shaped
+from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TextPiece, TokenUsage
 from doorward.agents.models.provider import ModelProvider, load_key
 from doorward.agents.models.timeouts import Cooldown, IdleTimeout, format_seconds
 from doorward.agents.models.token_counter import TokenCounter, count_tokens
 from doorward.config import settings
+
+log = logging.getLogger(__name__)
 
 _STREAM_MODULE = "doorward.agents.models.provider_stream"
 _API_MODULES = {"openai": "doorward.agents.models.openai_api", "anthropic": "doorward.agents.models.anthropic_api"}
@@ -56,6 +60,8 @@ class RemoteModel:
         self._limits = limits
         self._environment = environment
         self._counter = TokenCounter(_MARGINS[provider.settings.kind])
+        self.constrains = provider.constrains
+        """Whether answers can be constrained to a shape, until the provider shows that they cannot."""
 
     @property
     def is_remote(self) -> bool:
@@ -71,7 +77,7 @@ class RemoteModel:
         key = load_key(self._provider, self._environment)
         self._provider.address(with_key=bool(key))
         try:
-            async with contextlib.aclosing(self._stream(prompt, key)) as pieces:
+            async with contextlib.aclosing(self._stream_shaped(prompt, key)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, TokenUsage):
                         self._counter.learn(await asyncio.to_thread(_count_prompt, prompt), piece.input_tokens)
@@ -80,6 +86,52 @@ class RemoteModel:
             if error.fault == "rate_limited" and error.retry_after:
                 self.cooldown.start(error.retry_after)
             raise
+
+    async def _stream_shaped(
+        self, prompt: Prompt, key: str, socket: str | None = None
+    ) -> AsyncGenerator[AnswerPiece, None]:
+        """Stream an answer. One with a shape comes in one piece, or without its shape where the provider has none."""
+        if prompt.shape and self.constrains:
+            try:
+                async with contextlib.aclosing(self._stream(prompt, key, socket)) as pieces:
+                    found = [piece async for piece in pieces]
+            except ModelFailed as error:
+                if error.fault != "bad_answer":
+                    raise
+            else:
+                for piece in self._parse_shaped(found, prompt.shape, prompt.most_tokens):
+                    yield piece
+                return
+        plain = msgspec.structs.replace(prompt, shape=None)
+        answered = False
+        async with contextlib.aclosing(self._stream(plain, key, socket)) as pieces:
+            async for piece in pieces:
+                if prompt.shape and self.constrains and not answered:
+                    self._give_up_shapes("refuses it")
+                answered = True
+                yield piece
+
+    def _parse_shaped(self, pieces: list[AnswerPiece], shape: Mapping[str, Any], most: int) -> list[AnswerPiece]:
+        text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+        others = [piece for piece in pieces if not isinstance(piece, TextPiece)]
+        if not text:
+            return others
+        try:
+            return [parse_shaped(text, shape), *others]
+        except NotShaped:
+            if any(isinstance(piece, TokenUsage) and piece.output_tokens >= most for piece in others):
+                raise ModelFailed(
+                    "cut", f"The answer of {self.name} breaks off inside a call, at the limit of {most} tokens."
+                ) from None
+            self._give_up_shapes("ignores it")
+            return pieces
+
+    def _give_up_shapes(self, why: str) -> None:
+        """Say once that answers are not constrained, and do not try again until Doorward restarts."""
+        self.constrains = False
+        log.warning(
+            "the answers of %s are not constrained to a schema until Doorward restarts: its provider %s", self.name, why
+        )
 
     async def _stream(self, prompt: Prompt, key: str, socket: str | None = None) -> AsyncGenerator[AnswerPiece, None]:
         line, connect = await self._import_libraries()

@@ -33,6 +33,8 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file with the API key instead, as an absolute path; it must be readable by the owner only."""
     needs_key: bool = True
     """Whether the provider requires an API key; a model server on your own machine often does not."""
+    constrain: Literal["auto", "on", "off"] = "auto"
+    """Whether answers may be constrained to a JSON schema; `auto` means on this machine, and not for `anthropic`."""
     plain_http: bool = False
     """Whether the API key may be sent unencrypted, over http, to another machine."""
     connect_seconds: Seconds = 10.0
