@@ -14,6 +14,7 @@ import msgspec
 
 from doorward.agents.keeper.service import KeeperService
 from doorward.agents.models.registry import ModelRegistry
+from doorward.agents.models.spending import DailySpending
 from doorward.commands import draft_review, programs
 from doorward.commands.catalogue.entry import CatalogueEntry
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
@@ -89,6 +90,7 @@ _TIDY_INTERVAL = 300.0
 _KEEPER_STATE_SECONDS = 7 * 86_400.0
 """Seconds after which the keeper's saved state is deleted. Every approval has expired by then."""
 _THROTTLE = "throttle"
+_SPENDING = "model_spending"
 FIRST_ROOM = "general"
 FIRST_RECIPE = "code-collaboration"
 
@@ -177,7 +179,12 @@ async def _assemble(
     tokens = ApiTokens(store, people, clock, key)
     browsers = BrowserSessions(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
-    models = ModelRegistry(configured.models, wall=clock.now)
+
+    async def save_spending(text: str) -> None:
+        await store.write(kv.put(_SPENDING, text))
+
+    spending = DailySpending(lambda: kv.get(store, _SPENDING), save_spending, clock.now)
+    models = ModelRegistry(configured.models, wall=clock.now, home=home.path, spending=spending)
     personas = PersonaBook(home.personas, store, rooms, people, tokens, events, clock)
     people.set_reserved_check(lambda tenant, id: personas.get(tenant, id) is not None)
 

@@ -6,7 +6,6 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs

@@ -122,6 +122,8 @@ class TokenUsage(msgspec.Struct, frozen=True):
 
     input_tokens: int
     output_tokens: int
+    dollars: float | None = None
+    """The cost in US dollars; None if the price is not known."""
 
 
 class NoAction(msgspec.Struct, frozen=True):
