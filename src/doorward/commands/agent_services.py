@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Protocol, TypedDict
 
 from msgspec import Meta
@@ -46,6 +47,7 @@ class KeeperAnswer(TypedDict):
     sessionId: Annotated[str, Meta(description="Pass it as `session` to continue in the same session")]
     model: Annotated[str, Meta(description="The model that was used")]
     turns: Annotated[int, Meta(description="The number of model requests")]
+    dollars: NotRequired[Annotated[float, Meta(description="The cost in US dollars, if its price is known and not 0")]]
     notes: Annotated[list[str], Meta(description="Further remarks, such as that a fallback model was used")]
 
 
@@ -169,6 +171,10 @@ class NamedModel(Protocol):
     def name(self) -> str: ...
 
 
+OnProgress = Callable[[float | None, str], None]
+"""Receives the progress from 0 to 1 (None: unknown), and a message."""
+
+
 class ModelSetup(Protocol):
     """Finds models on this machine, and writes the settings of models."""
 
@@ -193,4 +199,4 @@ class ModelService(Protocol):
         """The fallback for a model that is not available; None if there is none."""
         ...
 
-    async def trial(self, name: str) -> ModelTrial: ...
+    async def trial(self, name: str, progress: OnProgress | None = None) -> ModelTrial: ...

@@ -85,7 +85,7 @@ async def test_model(
     It shows whether each answer is right, its time and its tokens. No room content is sent. The provider may charge for
     the answers. A model of a server that model/find found can be tested before it is used.
     """
-    return await ctx.services.models.trial(model)
+    return await ctx.services.models.trial(model, ctx.execution.progress)
 
 
 @family.command(

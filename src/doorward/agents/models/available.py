@@ -48,8 +48,12 @@ def list_available(
     items += served
     for provider in registry.configured_providers():
         if provider.model and f"{provider.name}:{provider.model}" not in named:
-            items.append(_describe_service(provider, settings, environment))
+            items.append(_describe_service(provider, provider.model, settings, environment))
     chosen = registry.resolve_default()
+    id, _, model = chosen.partition(":")
+    for provider in registry.configured_providers():
+        if provider.name == id and model and all(one["name"] != chosen for one in items):
+            items.append(_describe_service(provider, model, settings, environment))
     for one in items:
         one["isDefault"] = one["name"] == chosen
     notes = [f"{one.address}: {one.problem}" for one in servers if one.problem]
@@ -107,20 +111,21 @@ def _list_served(servers: Sequence[FoundServer], settings: ModelSettings) -> Ite
 
 
 def _describe_service(
-    provider: ModelProvider, settings: ModelSettings, environment: Mapping[str, str]
+    provider: ModelProvider, model: str, settings: ModelSettings, environment: Mapping[str, str]
 ) -> AvailableModel:
+    """Describe a model that no server on a usual port offers now."""
     problem = ""
     try:
         provider.address(with_key=bool(load_key(provider, environment)))
     except ModelFailed as error:
         problem = error.message
     return _describe(
-        f"{provider.name}:{provider.model}",
+        f"{provider.name}:{model}",
         "service" if provider.is_remote else "server",
         redact_url(provider.base_url),
         configured=True,
-        context=find_context(provider, provider.model),
-        price=find_price(provider, provider.model, settings.prices),
+        context=find_context(provider, model),
+        price=find_price(provider, model, settings.prices),
         problem=problem,
     )
 

@@ -7,15 +7,14 @@ import contextlib
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
+from doorward.commands.agent_services import OnProgress
 from doorward.config.home import fsync_folder
 from doorward.core.errors import BadParams, CommandFailed, Conflict, Unreachable
 from doorward.upstream.http_client import HttpAnswer, HttpClient, redact_url, split_url
 from doorward.upstream.outbound import OutboundPolicy, is_loopback_host
 
-OnProgress = Callable[[float | None, str], None]
 MB = 1_000_000
 _MAGIC = b"GGUF"
 _PIECE_SECONDS = 60.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -73,6 +74,13 @@ def find_files(account: Path, *own: Path, seconds: float = 5.0) -> FoundFiles:
             walk.complete = False
             break
     return FoundFiles(files=tuple(found.values()), complete=walk.complete)
+
+
+def count_candidates(seconds: float) -> int:
+    """Count the files that look like models by their names, without reading them. This call blocks."""
+    account = Path.home()
+    candidates = _Walk(time.monotonic() + seconds).candidates(list_folders(account), account / _OLLAMA)
+    return sum(1 for _ in itertools.islice(candidates, _MAX_FILES))
 
 
 def count_bytes(path: Path) -> int:

@@ -24,7 +24,7 @@ from doorward.agents.models.setup import ModelSetup
 from doorward.agents.models.spending import DailySpending
 from doorward.agents.models.timeouts import Cooldown, format_seconds
 from doorward.agents.models.trial import try_model
-from doorward.commands.agent_services import KeyState, ModelTrial, ProviderFacts
+from doorward.commands.agent_services import KeyState, ModelTrial, OnProgress, ProviderFacts
 from doorward.config import settings
 from doorward.core.escape_invisible import escape_invisible
 from doorward.upstream.http_client import redact_url
@@ -182,7 +182,7 @@ class ModelRegistry:
             return error.message
         return ""
 
-    async def trial(self, name: str) -> ModelTrial:
+    async def trial(self, name: str, progress: OnProgress | None = None) -> ModelTrial:
         """Ask a model, which may also be one of a server that was found here, and report the results."""
         try:
             model = await self.setup.find_model(name)
@@ -195,7 +195,7 @@ class ModelRegistry:
                 "checks": [],
                 "dollars": None,
             }
-        return await try_model(name, model)
+        return await try_model(name, model, progress)
 
     def _resolve_name(self, name: str) -> str:
         """Resolve `default` and tiers to the name of a model. They may refer to each other, but not in a circle."""

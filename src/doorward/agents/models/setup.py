@@ -135,9 +135,9 @@ class ModelSetup:
             raise Conflict("Another model is being added. Wait until it is done.")
         self._adding = True
         try:
-            if name in self._registry.current_settings.local:
+            if taken := self._registry.current_settings.local.get(name):
                 raise Conflict(
-                    f"There is a model local:{name} already, with the file {self._registry.current_settings.local[name].file}.",
+                    f"There is a model local:{name} already, with the file {taken.file}.",
                     hint="Choose another name with --name.",
                 )
             if remote:

@@ -22,7 +22,7 @@ from doorward.agents.models.model import (
     ToolSpec,
 )
 from doorward.agents.token_budget import IN_PROCESS_MODELS
-from doorward.commands.agent_services import ModelTrial, TrialCheck
+from doorward.commands.agent_services import ModelTrial, OnProgress, TrialCheck
 from doorward.config.settings import PersonaSettings
 from doorward.core.escape_invisible import escape_invisible
 
@@ -63,7 +63,9 @@ class _Check(NamedTuple):
     """Returns what is wrong with an answer; empty if it is right."""
 
 
-async def try_model(name: str, model: Model, now: Callable[[], float] = time.monotonic) -> ModelTrial:
+async def try_model(
+    name: str, model: Model, progress: OnProgress | None = None, now: Callable[[], float] = time.monotonic
+) -> ModelTrial:
     """Ask a model three questions and judge its answers. It stops when the model does not answer.
 
     The house model is rules that look things up themselves, so it is only asked whether it is there.
@@ -74,7 +76,9 @@ async def try_model(name: str, model: Model, now: Callable[[], float] = time.mon
         made = _make_checks(random.Random())  # other values each time, so that no answer is known
     checks: list[TrialCheck] = []
     fault, said, dollars, priced = "", "", 0.0, True
-    for check in made:
+    for number, check in enumerate(made, 1):
+        if progress is not None:
+            progress(None, f"request {number} of {len(made)}: {check.title}")
         begun = now()
         prompt = _make_prompt(model, check.turns)
         try:

@@ -64,7 +64,9 @@ def _set_line(text: str, path: Sequence[str], value: Value) -> str:
     key = re.compile(rf'\s*(?:{re.escape(path[-1])}|"{re.escape(path[-1])}")\s*=')
     at = next((at for at in range(start + 1, end) if key.match(lines[at])), None)
     if at is None:
-        lines.insert(start + 1, line)
+        while end > start + 1 and not lines[end - 1].strip():
+            end -= 1
+        lines.insert(end, line)
     else:
         lines[at] = line
     return "\n".join(lines) + "\n"
