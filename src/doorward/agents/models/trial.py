@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from doorward.agents import tool_results
-from doorward.agents.answers import parse_answer, read_answer
+from doorward.agents.answers import ModelAnswer, parse_answer, read_answer
 from doorward.agents.calls.parsed import ParsedAnswer
 from doorward.agents.models.answer_shape import build_shape
 from doorward.agents.models.model import (
@@ -27,6 +27,8 @@ from doorward.config.settings import PersonaSettings
 from doorward.core.escape_invisible import escape_invisible
 
 _LIMITS = PersonaSettings(answer_seconds=300.0, answer_characters=20_000)
+_BAD_ANSWERS = frozenset(("cut", "bad_answer"))
+"""Faults of one answer; after any other, the model is not asked again."""
 _MAX_TOKENS = 256
 _MAX_SAID = 300
 _TOOL = ToolSpec(
@@ -84,8 +86,10 @@ async def try_model(
         try:
             answer = await read_answer(model, prompt, _LIMITS, lambda _: None)
         except ModelFailed as error:
-            said, fault = error.message, error.fault
-            break
+            if error.fault not in _BAD_ANSWERS:
+                said, fault = error.message, error.fault
+                break
+            answer = ModelAnswer(text="", cut=error.message)
         parsed, _ = await parse_answer(answer)
         shown = _describe(parsed)
         used = answer.spent
