@@ -67,6 +67,13 @@ async def ollama() -> AsyncIterator[ServerProgram]:
         server.close()
 
 
+async def failed(driver: Any, command: str, **params: Any) -> Any:
+    """How the owner's call fails."""
+    outcome = await driver.ask(command, by="", room="", params=params)
+    assert outcome.status == "failed", outcome
+    return outcome
+
+
 @pytest.fixture(autouse=True)
 def account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An account without models, keys and servers."""
@@ -84,6 +91,8 @@ async def test_a_model_of_a_server_that_runs_here_becomes_the_default_at_once(op
         conforms(driver, "model/find", found)
         item = found.result["items"][1]
         assert (item["name"], item["bytes"], item["parameters"]) == ("ollama:qwen3:4b", 2_500_000_000, 4_000_000_000)
+        other = await failed(driver, "model/use", model="ollama:qwen3:8b")
+        assert "valid: ollama:qwen3:4b" in other.message
         used = await driver.owner("model/use", model="ollama:qwen3:4b")
         conforms(driver, "model/use", used)
         assert used.result["was"] == "house"
@@ -122,8 +131,7 @@ async def test_a_service_with_a_key_is_used_by_its_name_and_the_key_stays_out_of
 async def test_a_model_that_is_not_there_is_not_used(opened: Any, home: Home, model: str) -> None:
     async with opened() as driver:
         driver.house.models.setup.programs = ()
-        outcome = await driver.owner("model/use", model=model)
-        assert (outcome.status, outcome.code) == ("refused", "bad_params"), outcome
+        assert (await failed(driver, "model/use", model=model)).code == "bad_params"
         assert not home.settings.exists()
 
 
@@ -150,8 +158,7 @@ async def test_a_file_is_added_and_nothing_that_is_not_a_model(opened: Any, home
             ({"source": "file:///etc/passwd"}, "not a valid URL"),
             ({"source": "https://me:secret@models.example/x.gguf"}, "not a valid URL"),
         ):
-            outcome = await driver.owner("model/add", **params)
-            assert outcome.status in ("refused", "failed")
+            outcome = await failed(driver, "model/add", **params)
             assert wrong in outcome.message, (params, outcome.message)
     assert list(load_settings(home.settings).models.local) == ["qwen-3-4b"]
 
@@ -164,7 +171,7 @@ async def test_a_download_appears_when_it_is_whole(opened: Any, home: Home) -> N
         assert added.result["file"] == str(file)
         assert file.read_bytes() == MODEL
         assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-        refused = await driver.owner("model/add", source=address, name="small-20model.q4")
+        refused = await failed(driver, "model/add", source=address, name="small-20model.q4")
         assert "already" in refused.message
 
 
@@ -189,8 +196,7 @@ async def test_a_failed_download_leaves_nothing_behind(
     async with opened() as driver, served(*server.pop("pieces"), **server) as address:
         (home.path / "models").mkdir()
         (home.path / "models" / "old.gguf.part").write_bytes(b"left by a crash")
-        outcome = await driver.owner("model/add", source=address, **params)
-        assert outcome.status in ("failed", "refused")
+        outcome = await failed(driver, "model/add", source=address, **params)
         assert wrong in outcome.message, outcome.message
         assert list((home.path / "models").iterdir()) == []
         assert not home.settings.exists()
@@ -199,15 +205,15 @@ async def test_a_failed_download_leaves_nothing_behind(
 async def test_a_disk_that_must_stay_free_is_not_filled(opened: Callable[..., Any], home: Home) -> None:
     changes = Settings(sandbox=SandboxSettings(keep_free_bytes=10**15))
     async with opened(changes=changes) as driver, served(MODEL) as address:
-        assert "not enough space" in (await driver.owner("model/add", source=address)).message
+        assert "not enough space" in (await failed(driver, "model/add", source=address)).message
 
 
 async def test_settings_that_a_command_cannot_change_are_left_alone(opened: Any, home: Home, tmp_path: Path) -> None:
     home.create()
     home.settings.write_text('models.default = "house"\n')
     async with opened() as driver:
-        outcome = await driver.owner("model/use", model="house")
-        assert (outcome.status, outcome.code) == ("refused", "conflict")
+        outcome = await failed(driver, "model/use", model="house")
+        assert outcome.code == "conflict"
         assert 'keeper.model = "default"' in outcome.hint
     assert home.settings.read_text() == 'models.default = "house"\n'
 

@@ -55,14 +55,16 @@ def read_header(file: Path) -> GgufHeader:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise BadGguf(f"cannot be read: {getattr(error, 'strerror', None) or 'its path is not valid'}") from None
-    with open(descriptor, "rb", buffering=65_536) as opened:
+    try:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):
             raise BadGguf("is not a regular file")
-        try:
+        with open(descriptor, "rb", buffering=65_536, closefd=False) as opened:
             return _HeaderReader(opened, facts.st_size).read()
-        except OSError as error:
-            raise BadGguf(f"cannot be read: {error.strerror}") from None
+    except OSError as error:
+        raise BadGguf(f"cannot be read: {error.strerror}") from None
+    finally:
+        os.close(descriptor)
 
 
 class _HeaderReader:

@@ -66,15 +66,17 @@ class ModelSetup:
 
     async def find_model(self, name: str) -> Model:
         """Return the model of this name, also of a server or service that the settings do not name yet."""
+        return (await self._find_with_provider(name))[0]
+
+    async def _find_with_provider(self, name: str) -> tuple[Model, ProviderSettings | None]:
+        """Return a model, and the settings of its provider if they are new. Raises `ModelFailed`."""
         try:
-            return self._registry.find(name)
+            return self._registry.find(name), None
         except ModelFailed as error:
-            if error.fault != "unknown":
-                raise
-            found = await self._find_provider(name)
+            found = await self._find_provider(name) if error.fault == "unknown" else None
             if found is None:
                 raise
-            return self._registry.with_provider(name.partition(":")[0], found).find(name)
+            return self._registry.with_provider(name.partition(":")[0], found).find(name), found
 
     async def use(self, ctx: Context, name: str) -> ModelUse:
         """Make a model the default, and that of the keeper. The settings file is changed, and so is this process."""
@@ -83,14 +85,11 @@ class ModelSetup:
             raise BadParams("Name the model that becomes the default; `default` is the default itself.")
         was, current = self._registry.current_settings.default, ctx.services.settings
         changes: dict[tuple[str, ...], Value] = {("models", "default"): name}
-        models, provider = self._registry.current_settings, None
+        models = self._registry.current_settings
         try:
-            model = self._registry.find(name)
+            model, provider = await self._find_with_provider(name)
         except ModelFailed as error:
-            provider = await self._find_provider(name) if error.fault == "unknown" else None
-            if provider is None:
-                raise BadParams(error.message, hint="`doorward models` lists the models.") from None
-            model = self._registry.with_provider(name.partition(":")[0], provider).find(name)
+            raise BadParams(error.message, hint="`doorward models` lists the models.") from None
         if provider is not None:
             id = name.partition(":")[0]
             models = msgspec.structs.replace(models, providers={**models.providers, id: provider})
