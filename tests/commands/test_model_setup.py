@@ -25,9 +25,16 @@ SUM = hashlib.sha256(MODEL).hexdigest()
 
 @contextlib.asynccontextmanager
 async def served(
-    *pieces: bytes, length: int | None = None, status: str = "200 OK", more: str = ""
+    *pieces: bytes,
+    length: int | None = None,
+    status: str = "200 OK",
+    more: str = "",
+    after_first: tuple[asyncio.Event, asyncio.Event] | None = None,
 ) -> AsyncIterator[str]:
-    """The address of a file on a server that sends these bytes and hangs up."""
+    """The address of a file on a server that sends these bytes and hangs up.
+
+    After the first piece it sets the first event of `after_first`, and waits for the second.
+    """
 
     async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -37,6 +44,9 @@ async def served(
             for piece in pieces:
                 writer.write(piece)
                 await writer.drain()
+                if after_first is not None:
+                    after_first[0].set()
+                    await after_first[1].wait()
         writer.close()
 
     server = await asyncio.start_server(meet, "127.0.0.1", 0)
@@ -200,6 +210,23 @@ async def test_a_failed_download_leaves_nothing_behind(
         assert wrong in outcome.message, outcome.message
         assert list((home.path / "models").iterdir()) == []
         assert not home.settings.exists()
+
+
+async def test_a_cancelled_download_leaves_nothing_behind_and_the_next_one_works(opened: Any, home: Home) -> None:
+    stalled = asyncio.Event()
+    begun = asyncio.Event()
+    async with opened() as driver, served(MODEL[:1_000], MODEL[1_000:], after_first=(begun, stalled)) as address:
+        adding = asyncio.create_task(failed(driver, "model/add", source=address))
+        async with asyncio.timeout(60):
+            await begun.wait()
+            second = await failed(driver, "model/add", source="https://models.example/b.gguf")
+            assert "Another model is being added" in second.message
+            running = next(iter(driver.house.services.executions))
+            await driver.owner("execution/cancel", execution=running.id)
+            assert (await adding).code == "cancelled"
+        assert list((home.path / "models").iterdir()) == []
+        stalled.set()
+        assert (await driver.owner("model/add", source=address)).result["sha256"] == SUM
 
 
 async def test_a_disk_that_must_stay_free_is_not_filled(opened: Callable[..., Any], home: Home) -> None:

@@ -52,6 +52,15 @@ def test_a_value_is_replaced_or_added_and_the_rest_stays(file: Path) -> None:
     assert tomllib.loads(file.read_text())["models"]["default"] == "house"
 
 
+def test_a_link_to_the_settings_stays_a_link(file: Path) -> None:
+    real = file.with_name("mine.toml")
+    real.write_text(MINE)
+    file.symlink_to(real)
+    change_settings(file, {("models", "default"): "local:small"})
+    assert file.is_symlink()
+    assert load_settings(real).models.default == "local:small"
+
+
 def test_a_missing_file_is_created(file: Path) -> None:
     change_settings(file, {("models", "default"): "local:small"})
     assert load_settings(file).models.default == "local:small"

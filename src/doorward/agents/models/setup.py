@@ -52,6 +52,7 @@ class ModelSetup:
         self._home = home
         self.programs = programs
         self._adding = False
+        self._writing = asyncio.Lock()
 
     async def find(self) -> AvailableModels:
         """Find the servers, files and keys on this machine, beside the models in the settings."""
@@ -98,7 +99,7 @@ class ModelSetup:
                     changes["models", "providers", id, field] = value
         if current.keeper.model != DEFAULT:
             changes["keeper", "model"] = DEFAULT
-        await asyncio.to_thread(change_settings, home / "doorward.toml", changes)
+        await self._change_settings(home, changes)
         self._configure(ctx, msgspec.structs.replace(models, default=name), keeper=DEFAULT)
         return {
             "model": name,
@@ -194,7 +195,7 @@ class ModelSetup:
         changes: dict[tuple[str, ...], Value] = {("models", "local", name, "file"): str(file)}
         if context != _USUAL_CONTEXT:
             changes["models", "local", name, "context"] = context
-        await asyncio.to_thread(change_settings, home / "doorward.toml", changes)
+        await self._change_settings(home, changes)
         models = self._registry.current_settings
         self._configure(ctx, msgspec.structs.replace(models, local={**models.local, name: added}))
         notes = []
@@ -213,6 +214,10 @@ class ModelSetup:
             "settings": str(home / "doorward.toml"),
             "notes": notes,
         }
+
+    async def _change_settings(self, home: Path, changes: Mapping[tuple[str, ...], Value]) -> None:
+        async with self._writing:
+            await asyncio.to_thread(change_settings, home / "doorward.toml", changes)
 
     def _configure(self, ctx: Context, models: ModelSettings, keeper: str | None = None) -> None:
         """Put changed settings in force in this process."""

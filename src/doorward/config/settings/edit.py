@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ def change_settings(file: Path, changes: Mapping[tuple[str, ...], Value]) -> Non
     The new text is parsed before it replaces the old one: it must hold exactly the old values and these changes, and
     be valid. Raises `Conflict` if the file is written in a way that cannot be changed like this.
     """
+    file = Path(os.path.realpath(file))  # a link stays a link
     load_settings(file)  # an invalid file is reported as such
     try:
         text = file.read_text(encoding="utf-8")
