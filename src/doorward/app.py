@@ -90,7 +90,6 @@ _TIDY_INTERVAL = 300.0
 _KEEPER_STATE_SECONDS = 7 * 86_400.0
 """Seconds after which the keeper's saved state is deleted. Every approval has expired by then."""
 _THROTTLE = "throttle"
-_SPENDING = "model_spending"
 FIRST_ROOM = "general"
 FIRST_RECIPE = "code-collaboration"
 
@@ -179,11 +178,7 @@ async def _assemble(
     tokens = ApiTokens(store, people, clock, key)
     browsers = BrowserSessions(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
-
-    async def save_spending(text: str) -> None:
-        await store.write(kv.put(_SPENDING, text))
-
-    spending = DailySpending(lambda: kv.get(store, _SPENDING), save_spending, clock.now)
+    spending = DailySpending(store, clock.now)
     models = ModelRegistry(configured.models, wall=clock.now, home=home.path, spending=spending)
     personas = PersonaBook(home.personas, store, rooms, people, tokens, events, clock)
     people.set_reserved_check(lambda tenant, id: personas.get(tenant, id) is not None)

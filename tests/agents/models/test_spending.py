@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from raw_provider import KEY, PROMPT, RawProvider, answers, asked, raw_provider, status
 
+from doorward.agents.models.model import ModelFailed
 from doorward.agents.models.prices import find_context, find_price, known_services
 from doorward.agents.models.provider import ModelProvider
 from doorward.agents.models.registry import ModelRegistry
@@ -16,6 +17,7 @@ from doorward.agents.models.spending import DailySpending
 from doorward.config.settings import ModelSettings as Limits
 from doorward.config.settings import ProviderSettings
 from doorward.core.errors import LedgerUnavailable
+from doorward.store.sqlite import Store
 
 pytestmark = pytest.mark.anyio
 DAY = 86_400.0
@@ -31,7 +33,7 @@ def on_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Bank:
-    """A store of one text, which can fail."""
+    """A store of one text, which can fail, in place of the database."""
 
     def __init__(self) -> None:
         self.text: str | None = None
@@ -39,15 +41,15 @@ class Bank:
         self.now = 20_000 * DAY
 
     def spending(self) -> DailySpending:
-        return DailySpending(self._load, self._save, lambda: self.now)
+        return DailySpending(cast(Store, self), lambda: self.now)
 
-    async def _load(self) -> str | None:
-        return self.text
+    async def read(self, *_: Any) -> list[dict[str, str]]:
+        return [{"body": self.text}] if self.text is not None else []
 
-    async def _save(self, text: str) -> None:
+    async def write(self, statement: Any) -> None:
         if self.broken:
             raise LedgerUnavailable("The disk is full.")
-        self.text = text
+        self.text = statement.params[1]
 
 
 def models(provider: RawProvider, bank: Bank, **more: Any) -> ModelRegistry:
@@ -149,3 +151,11 @@ def test_the_packaged_prices_are_whole() -> None:
             assert 0 < taken < 1_000, model
             assert 0 < given < 1_000, model
             assert context >= 0
+
+
+async def test_the_count_of_the_day_is_kept_in_the_home_folder(opened: Any) -> None:
+    async with opened() as driver:
+        await DailySpending(driver.house.services.store, driver.clock.now).reserve("a:b", 0.9, 1.0)
+    async with opened() as driver:
+        with pytest.raises(ModelFailed, match=r"\$0\.9000 of \$1 are spent today"):
+            await DailySpending(driver.house.services.store, driver.clock.now).reserve("a:b", 0.2, 1.0)

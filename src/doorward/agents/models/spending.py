@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import msgspec
 
 from doorward.agents.models.model import ModelFailed
 from doorward.core.errors import DoorwardError
+from doorward.store import kv
+from doorward.store.sqlite import Store
 
 SETTING = "models.dollars_per_day"
+_STORED_AS = "model_spending"
 
 
 class _Day(msgspec.Struct):
@@ -26,14 +29,8 @@ class DailySpending:
     With a store, the count outlives the process, and an answer whose cost cannot be stored is not asked for.
     """
 
-    def __init__(
-        self,
-        load: Callable[[], Awaitable[str | None]] | None = None,
-        save: Callable[[str], Awaitable[None]] | None = None,
-        wall: Callable[[], float] = time.time,
-    ) -> None:
-        self._load = load
-        self._save = save
+    def __init__(self, store: Store | None = None, wall: Callable[[], float] = time.time) -> None:
+        self._store = store
         self._wall = wall
         self._state: _Day | None = None
 
@@ -47,19 +44,19 @@ class DailySpending:
                 f"${limit:g} are spent today (UTC; the setting {SETTING}).",
             )
         state.dollars += dollars
-        await self._store(name, state)
+        await self._save(name, state)
 
     async def settle(self, name: str, reserved: float, dollars: float) -> None:
         """Replace the highest cost by the real one. If that cannot be stored, the highest stays counted."""
         state = await self._today(name)
         state.dollars = max(0.0, state.dollars + dollars - reserved)
-        await self._store(name, state)
+        await self._save(name, state)
 
     async def _today(self, name: str) -> _Day:
         day = datetime.fromtimestamp(self._wall(), UTC).date().isoformat()
-        if self._state is None and self._load is not None:
+        if self._state is None and self._store is not None:
             try:
-                text = await self._load()
+                text = await kv.get(self._store, _STORED_AS)
                 self._state = msgspec.json.decode(text, type=_Day) if text else None
             except (DoorwardError, msgspec.MsgspecError):
                 raise _unknown(name) from None
@@ -67,10 +64,10 @@ class DailySpending:
             self._state = _Day(day)
         return self._state
 
-    async def _store(self, name: str, state: _Day) -> None:
+    async def _save(self, name: str, state: _Day) -> None:
         try:
-            if self._save is not None:
-                await self._save(msgspec.json.encode(state).decode())
+            if self._store is not None:
+                await self._store.write(kv.put(_STORED_AS, msgspec.json.encode(state).decode()))
         except DoorwardError:
             raise _unknown(name) from None
 
