@@ -22,16 +22,19 @@ run: .venv/ready bubblewrap compiled ## set up and start Doorward, and say where
 	@exec $(BIN)/doorward up
 
 # The tests' bytecode is kept, since to make it takes half of the time in which they are found; long files begin first.
+# Tests often wait for other processes, so there is one worker more than processors, up to four.
 test: .venv/ready .venv/node/ready .venv/clients/ready bubblewrap chromium nginx compiled lint ## set up and run every check and every test
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
+	@PYTHONDONTWRITEBYTECODE= PYTEST_XDIST_AUTO_NUM_WORKERS=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) \
+		$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/ready .venv/node/ready ## style, types, layers, generated docs
 	@$(BIN)/ruff check src tests bench docs examples
 	@$(BIN)/ruff format --check src tests bench docs examples
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
-	@if test -e .venv/node/ready; then for part in . lib; do $(TSC) -p $(CONSOLE)/$$part || exit 1; done; \
-	else echo "The console's JavaScript was NOT type-checked: TypeScript is not installed (see above)." >&2; fi
+	@$(BIN)/mypy & types=$$!; \
+	$(BIN)/lint-imports --no-cache && if test -e .venv/node/ready; \
+	then $(TSC) -p $(CONSOLE) && $(TSC) -p $(CONSOLE)/lib; \
+	else echo "The console's JavaScript was NOT type-checked: TypeScript is not installed (see above)." >&2; fi; \
+	others=$$?; wait $$types && exit $$others
 
 conformance: .venv/ready .venv/node/ready ## run the official MCP conformance suite against Doorward, and sum up
 	@PYTHONPATH=tests $(BIN)/python tests/conformance/conform.py

@@ -51,6 +51,8 @@ def _render_line(line: lines.Line, value: float | None) -> str:
         why = "left out by --short" if line.key in suite.ONLY_FULL else "not possible here"
         if line.needs:
             why = f"{line.needs} is not installed; `make bench` installs it"
+        if line.named_by:
+            why = f"{line.named_by} does not name {line.needs}"
         return _row(line.says, "–", line.target, click.style(why, dim=True))
     colour = _COLOURS.get(verdict)
     shown = click.style(verdict, fg=colour, bold=verdict == "miss") if colour else verdict

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 Verdict = Literal["pass", "tolerated", "miss", "", "not measured"]
 
@@ -22,6 +23,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """Less than `at_least`, but still good enough to live with."""
     needs: str = ""
     """What must be installed to measure it, beside what every machine has."""
+    named_by: str = ""
+    """The environment variable that names what it needs, where that cannot be installed."""
 
     @property
     def target(self) -> str:
@@ -56,6 +59,16 @@ def _of_a_peer(name: str, called: str) -> tuple[Line, ...]:
         Line(key=f"{key}_p99", says=f"through {called}, 16 callers: 99 in 100 take less than", unit="ms", needs=name),
         Line(key=f"{key}_cpu", says=f"through {called}: CPU of a call", unit="ms", needs=name),
     )
+
+
+def _of_a_model_file() -> tuple[Line, ...]:
+    """What is measured of the model in a file that the environment names."""
+    lines = (
+        Line(key="houses_model_right", says="25 requests in each, by a model file: right", unit="%", at_least=60),
+        Line(key="houses_model_wrong", says="by the model file: wrong", unit="%", below=9),
+        Line(key="houses_model_harmful", says="by the model file: harmful", unit="answers", below=1),
+    )
+    return tuple(replace(line, needs="a model file", named_by="DOORWARD_GGUF") for line in lines)
 
 
 LINES = (
@@ -144,6 +157,14 @@ LINES = (
     Line(key="answer_p95", says="an answer besides its commands: 95 in 100 within", unit="ms", below=150),
     Line(key="ai_first", says="doorward ai until its first output", unit="ms", below=1_000),
     Line(key="ai_whole", says="doorward ai until it has answered", unit="ms"),
+    Line(key="houses_seed", says="five generated houses: their seed in this run", unit=""),
+    Line(key="houses", says="requests made up for them, answered by the house model", unit="asked"),
+    Line(key="houses_right", says="of these, right", unit="%", at_least=60),
+    Line(key="houses_wrong", says="of these, wrong; the rest says that it does not know", unit="%", below=3),
+    Line(key="houses_harmful", says="of these, those that changed what nobody asked for", unit="answers", below=1),
+    Line(key="houses_score", says="right less twice wrong less ten times harmful, of 100", unit="points"),
+    Line(key="houses_p95", says="an answer there besides its commands: 95 in 100 within", unit="ms", below=100),
+    *_of_a_model_file(),
     Line(key="search_build", says="index of 10,000 commands: until it is made", unit="s"),
     Line(key="search_p95", says="a search among 10,000 commands: 95 in 100 within", unit="ms", below=5),
     Line(key="search_memory", says="the index of 10,000 commands: memory", unit="MB", below=60),

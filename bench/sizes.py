@@ -52,6 +52,10 @@ class Sizes(msgspec.Struct, frozen=True):
     """Personas in each of these rooms."""
     questions: int = 1_000
     """Questions that the house model is asked, at most; there are fewer."""
+    houses: int = 5
+    """Generated houses in which the house model is asked, too."""
+    house_questions: int = 60
+    """Questions in each of them."""
     searched: int = 10_000
     """Commands among which others are searched."""
     searches: int = 1_000

@@ -32,6 +32,7 @@ from bench import (
     upstream_many,
 )
 from bench.confined import scratch_sandbox
+from bench.houses import measurement as houses
 from bench.lines import LINES, Line
 from bench.sizes import SHORT, Sizes
 
@@ -93,6 +94,13 @@ MEASURES = (
             *("answer_p95", "ai_first", "ai_whole"),
         ),
         house_answers.measure,
+    ),
+    Measure(
+        (
+            *("houses_seed", "houses", "houses_right", "houses_wrong", "houses_harmful", "houses_score", "houses_p95"),
+            *("houses_model_right", "houses_model_wrong", "houses_model_harmful"),
+        ),
+        houses.measure,
     ),
     Measure(
         (

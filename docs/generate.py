@@ -42,7 +42,8 @@ def settings_page() -> str:
         NOTICE,
         "",
         "Doorward reads its settings from `doorward.toml` in the home folder (`DOORWARD_HOME`, or `~/.doorward`) when "
-        "it starts. Every setting has a default, so the file is optional. An unknown name or an invalid value is an "
+        "it starts; changed limits of programs in `[sandbox]` and `[sandbox.build]` apply to the next program. Every "
+        "setting has a default, so the file is optional. An unknown name or an invalid value is an "
         "error that names it.",
         "",
         "```toml",

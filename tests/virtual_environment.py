@@ -20,7 +20,7 @@ def make_environment(folder: Path, interpreter: Path | str) -> None:
         assert found is not None
         if found.submodule_search_locations:
             source = found.submodule_search_locations[0]
-            shutil.copytree(source, packages / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, packages / name)  # with its bytecode, so that no run compiles it again
         else:
             shutil.copy(str(found.origin), packages)
     script = folder / ".venv/bin/pytest"

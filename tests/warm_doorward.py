@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import fcntl
 import functools
+import gc
 import importlib
 import json
 import os
@@ -26,11 +27,20 @@ import tempfile
 import termios
 import threading
 from collections.abc import Mapping, Sequence
+from importlib.metadata import entry_points as _installed
 from pathlib import Path
 from typing import Any, NoReturn
 
 PROGRAM = Path(sys.executable).with_name("doorward")
 _LARGEST = 1_000_000
+_READ_LATE = (
+    "doorward.app",
+    "doorward.agents.house.model",
+    "anyio._backends._asyncio",
+    "uvicorn.lifespan.off",
+    "zoneinfo",
+)
+"""What commands read only when they need it."""
 _STAND_IN = """#!{python} -ISE
 import json, os, signal, socket, sys
 
@@ -133,11 +143,7 @@ def _forking() -> tuple[str, Path]:
 
 def _serve() -> None:
     """Fork for whoever asks, and tell them how it ended, until the tests are over, however they ended."""
-    from doorward import cli  # noqa: PLC0415 - this is what the other side must not have to read
-
-    for module in pkgutil.iter_modules(cli.__path__):
-        importlib.import_module(f"doorward.cli.{module.name}")
-    importlib.import_module("doorward.app")
+    _read_program()
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     name = f"doorward-tests-{os.getpid()}"
     listening.bind(f"\0{name}")
@@ -190,6 +196,28 @@ def _serve() -> None:
                 line.close()
 
 
+def _read_program() -> None:
+    """Read all that a command may need, and build what is the same in every home; nothing here depends on one."""
+    from doorward import cli  # noqa: PLC0415 - this is what the other side must not have to read
+    from doorward.agents.house.model import HouseModel  # noqa: PLC0415
+    from doorward.agents.models.model import ToolSpec  # noqa: PLC0415
+    from doorward.commands import families  # noqa: PLC0415
+    from doorward.commands.catalogue.parser import parse_catalogue  # noqa: PLC0415
+    from doorward.commands.catalogue.watched_catalogue import shipped_catalogue  # noqa: PLC0415
+    from doorward.commands.programs.catalogue_command import build_commands  # noqa: PLC0415
+    from doorward.config.settings import Settings  # noqa: PLC0415
+
+    for module in pkgutil.iter_modules(cli.__path__):
+        importlib.import_module(f"doorward.cli.{module.name}")
+    for name in _READ_LATE:
+        importlib.import_module(name)
+    build_commands(parse_catalogue(shipped_catalogue(), "shipped"), Settings())
+    families.entry_points = functools.cache(_installed)  # type: ignore[assignment]
+    families.load_plugin_families()
+    HouseModel().suggest("List my files", [ToolSpec("file_list", "List files.", {"type": "object"})])
+    gc.freeze()  # so that a collection in a forked process does not copy all of this
+
+
 def _become(asked: dict[str, Any], streams: list[int]) -> NoReturn:
     """Be the command that was asked for, as the interpreter would have started it."""
     for place, stream in enumerate(streams):
@@ -200,7 +228,11 @@ def _become(asked: dict[str, Any], streams: list[int]) -> NoReturn:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.environ.clear()
     os.environ.update(asked["env"])
-    sys.path[:0] = filter(None, asked["env"].get("PYTHONPATH", "").split(os.pathsep))
+    if own := [one for one in asked["env"].get("PYTHONPATH", "").split(os.pathsep) if one]:
+        from doorward.commands import families  # noqa: PLC0415
+
+        sys.path[:0] = own
+        families.entry_points = _installed  # more may be installed there
     random.seed()
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115

@@ -24,7 +24,8 @@ from doorward.commands.servers.resources import ResourceCommands
 from doorward.commands.servers.tool_command import ToolCommands
 from doorward.config import settings
 from doorward.config.home import Home
-from doorward.config.settings import Settings
+from doorward.config.settings import SandboxSettings, Settings
+from doorward.config.watched_limits import WatchedLimits
 from doorward.core import logs
 from doorward.core.byte_budget import ByteBudget
 from doorward.core.classification import Access, Role
@@ -47,7 +48,7 @@ from doorward.gate.recipes.book import RecipeBook
 from doorward.gate.recipes.recipe import Strategy
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
-from doorward.gate.sandbox_terms import find_sandbox_terms, list_hosts
+from doorward.gate.sandbox_terms import find_host_terms, find_sandbox_terms
 from doorward.gate.slots import Slots
 from doorward.gate.throttle import Throttle
 from doorward.gate.workspaces import Workspaces
@@ -103,6 +104,7 @@ class House(msgspec.Struct, kw_only=True):
     services: Services
     models: ModelRegistry
     ledger_maintainer: LedgerMaintainer
+    limits: WatchedLimits
     throttle: Throttle
     anonymous_refusals: AnonymousRefusals
     setup_lines: list[str]
@@ -186,7 +188,9 @@ async def _assemble(
     tools = ToolCommands(registry)
     outbound = OutboundPolicy(configured.upstream.private_addresses)
     egress = EgressRules(
-        lambda room: list_hosts(find_sandbox_terms(rooms, recipes, *room)), outbound.resolve, find_ca_files(os.environ)
+        lambda room: find_host_terms(find_sandbox_terms(rooms, recipes, *room)),
+        outbound.resolve,
+        find_ca_files(os.environ),
     )
     sandbox = Sandbox(home.path, configured, egress)
     remote = HttpConnector(
@@ -213,8 +217,11 @@ async def _assemble(
         read=ResourceCommands(registry).put,
     )
 
+    in_force = configured
+    """The settings with the limits of programs that the settings file has now."""
+
     def offer(entries: list[CatalogueEntry]) -> None:
-        commands = programs.build_commands(entries, configured)
+        commands = programs.build_commands(entries, in_force)
         tools.step_aside()
         try:
             registry.replace("catalogue", *commands)
@@ -274,6 +281,9 @@ async def _assemble(
     async def ask(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
         return await gate.within(call, command, params, ticket)
 
+    async def ask_for_program(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
+        return await gate.for_program(call, command, params, ticket)
+
     def context_for(admitted: Admitted, execution: Execution | None) -> Context:
         call = admitted.call
         effect = admitted.effect if isinstance(admitted, Permit) else None
@@ -317,6 +327,8 @@ async def _assemble(
         sessions=ShellSessions(store, clock, configured.sessions, BUILTINS),
         executions=executions,
         run_nested=ask,
+        run_for_program=ask_for_program,
+        keep_program=lambda call: gate.keep_program(call),
         get_ruling=authorizer.rule,
         preview_ruling=authorizer.would_rule,
         offered=authorizer.offered,
@@ -325,6 +337,13 @@ async def _assemble(
         count_running=slots.running,
         stop=stop,
     )
+
+    def apply_limits(limits: SandboxSettings) -> None:
+        nonlocal in_force
+        in_force = services.settings = msgspec.structs.replace(configured, sandbox=limits)
+        drafts.settings = limits
+        offer(catalogue.entries)
+
     gate = Gate(
         authenticator=Authenticator(people, tokens, browsers, personas, rooms),
         resolver=resolver,
@@ -348,6 +367,7 @@ async def _assemble(
         services=services,
         models=models,
         ledger_maintainer=keeper,
+        limits=WatchedLimits(home.settings, configured.sandbox, apply_limits),
         throttle=throttle,
         anonymous_refusals=anonymous,
         setup_lines=[],

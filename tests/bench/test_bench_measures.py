@@ -40,6 +40,8 @@ TINY = Sizes(
     rooms=2,
     personas=2,
     questions=2,
+    houses=1,
+    house_questions=3,
     searched=50,
     searches=5,
     searches_of_others=5,
@@ -56,6 +58,10 @@ MAY_SHRINK = {
     "left_memory",
     "questions_held_out",
     "questions_harmful",
+    "houses_right",
+    "houses_wrong",
+    "houses_harmful",
+    "houses_score",
 }
 
 
@@ -65,6 +71,7 @@ def test_a_measure_fills_its_lines_with_sane_numbers(
 ) -> None:
     monkeypatch.setattr(upstream_peers, "INSTALLED", tmp_path / "nothing")
     monkeypatch.setattr(console_page, "BROWSERS", ())
+    monkeypatch.delenv("DOORWARD_GGUF", raising=False)
     found = measure.run(tmp_path, TINY)
     assert set(found) == set(measure.keys) - NEEDS_PEERS - KEPT_AWAY
     for key, value in found.items():
@@ -90,7 +97,9 @@ def test_what_was_not_measured_is_listed_with_the_way_to_measure_it(capsys: pyte
     printed = capsys.readouterr().out
     assert printed.count("left out by --short") == len(ONLY_FULL) > 0
     assert printed.count("not possible here") == len(LINES) - len(ONLY_FULL) - len(NEEDS_PEERS)
-    assert printed.count("is not installed; `make bench` installs it") == len(NEEDS_PEERS)
+    named = {line.key for line in LINES if line.named_by}
+    assert printed.count("is not installed; `make bench` installs it") == len(NEEDS_PEERS - named)
+    assert printed.count("DOORWARD_GGUF does not name a model file") == len(named)
 
 
 def test_the_table_says_how_well_programs_are_confined_here(capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,8 +47,10 @@ def servers(monkeypatch):
 @pytest.fixture
 async def furnished(servers, driver):
     """A house that holds what the examples speak of."""
+    workspace = driver.house.home.path / "workspace"
     for path, text in FILES.items():
-        await driver.owner("file/write", path=path, content=text)
+        (workspace / path).parent.mkdir(exist_ok=True)
+        (workspace / path).write_text(text)
     await driver.owner("room/create", name="den", recipe="admin")
     return driver
 

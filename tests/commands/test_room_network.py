@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from room_house import make_room, run, say, write_recipe
+from web_host import Host, answer_names
 
 from doorward.config import settings
 from doorward.core.host_rules import find_rule, parse_rule
@@ -26,38 +27,15 @@ NAMES = {"files.example.org": "127.0.0.1", "deep.files.example.org": "127.0.0.1"
 LOCAL = settings.Settings(upstream=settings.UpstreamSettings(private_addresses=("127.0.0.1",)))
 
 
-class Host:
-    """A host outside: it answers each request with the first lines of it, and remembers them."""
-
-    def __init__(self) -> None:
-        self.requests: list[str] = []
-        self.port = 0
-
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            self.requests.append(head.decode())
-            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfrom the host\n")
-        writer.close()
-
-
 @pytest.fixture
 async def host() -> AsyncIterator[Host]:
-    found = Host()
-    async with await asyncio.start_server(found.answer, "127.0.0.1", 0) as server:
-        found.port = server.sockets[0].getsockname()[1]
+    async with Host.opened() as found:
         yield found
 
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of this test's hosts, where a machine would ask a name server."""
-    resolve = socket.getaddrinfo
-
-    def answer(name: Any, *rest: Any, **more: Any) -> Any:
-        return resolve(NAMES.get(name, name), *rest, **more)
-
-    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    answer_names(monkeypatch, NAMES)
 
 
 async def test_a_listed_host_is_reached_and_others_are_refused_with_the_rule(opened: Any, host: Host) -> None:
@@ -72,6 +50,7 @@ async def test_a_listed_host_is_reached_and_others_are_refused_with_the_rule(ope
         other_port = await say(driver, "web", "curl -sS http://files.example.org/")
         assert "Doorward refused files.example.org:80: the recipe of this room (strategy.sandbox.network)" in other_port
         assert f"lists files.example.org:{host.port}, *.files.example.org:{host.port}." in other_port
+        assert 'A person can add the host there, or change it to "ask".' in other_port
         get = f"curl -sS --proxytunnel http://inner.example.org:{host.port}/"
         outcome = await run(driver, "web", "bash", command=get)
         assert outcome.code == "command_failed"
@@ -120,7 +99,7 @@ import json, socket, sys
 for kind, where in json.loads(sys.argv[1]):
     family = {"tcp": socket.AF_INET, "tcp6": socket.AF_INET6, "udp": socket.AF_INET, "unix": socket.AF_UNIX}[kind]
     with socket.socket(family, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM) as sock:
-        sock.settimeout(5)
+        sock.settimeout(60)
         try:
             sock.connect(where if isinstance(where, str) else tuple(where))
             sock.send(b"out")
@@ -248,6 +227,9 @@ def test_a_recipe_with_a_host_that_is_none_is_refused_with_the_reason(given: str
         parse_recipe(json.dumps(recipe).encode(), "r.json")
     assert why in str(refused.value)
     assert "strategy.sandbox.network[1]" in str(refused.value)
+    recipe["strategy"]["sandbox"]["network"] = {"hosts": [given], "others": "ask"}  # type: ignore[index]
+    with pytest.raises(BadRecipe, match=r"strategy\.sandbox\.network\.hosts\[0\]"):
+        parse_recipe(json.dumps(recipe).encode(), "r.json")
 
 
 def test_a_rule_names_hosts_in_every_spelling_and_nothing_more() -> None:

@@ -41,7 +41,15 @@ TYPESCRIPT = Project(
         ".gitignore": "node_modules/\ndist/\n",
         "package.json": json.dumps({"scripts": {"test": "mkdir -p dist && node_modules/.bin/tsc && node --test dist"}}),
         "tsconfig.json": json.dumps(
-            {"compilerOptions": {"outDir": "dist", "module": "commonjs", "types": [], "lib": ["es2022"]}}
+            {
+                "compilerOptions": {
+                    "outDir": "dist",
+                    "module": "commonjs",
+                    "types": [],
+                    "lib": ["es5"],
+                    "skipLibCheck": True,
+                }
+            }
         ),
         "app.ts": "export const answer: number = @;\n",
         "app.test.ts": "declare const require: any;\nimport { answer } from './app';\n"

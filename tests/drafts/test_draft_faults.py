@@ -114,3 +114,30 @@ async def test_another_workspace_of_the_room_gets_drafts_of_its_own(house, proje
     await ask(house, "file/write", path="b.txt", content="in the second\n")
     assert (await ask(house, "file/list")).result["items"][0]["path"] == "b.txt"
     assert [one["workspace"] for one in (await ask(house, "draft/list")).result["items"]] == [str(project), str(other)]
+
+
+async def test_a_program_that_fills_its_draft_is_stopped_and_earlier_work_can_go_on(house, project):
+    assert (await ask(house, "file/write", path="work.txt", content="earlier\n")).status == "done"
+    filling = "for n in $(seq 200); do head -c 100000 /dev/urandom > part-$n; sleep 0.05; done; sleep 60"
+    stopped = await ask(house, "bash", command=filling)
+    assert stopped.code == "command_failed", stopped
+    assert "larger than 1,000,000 bytes (setting sandbox.draft_bytes)" in stopped.message
+    assert (await ask(house, "file/read", path="work.txt")).result["content"] == "earlier\n"
+    assert (await ask(house, "file/write", path="more.txt", content="x")).code == "conflict"
+    growing = await ask(house, "bash", command="head -c 2000000 /dev/urandom > another; sleep 60")
+    assert "sandbox.draft_bytes" in growing.message
+    assert (await ask(house, "bash", command="rm -f part-* another")).status == "done"
+    assert (await ask(house, "file/write", path="more.txt", content="x")).status == "done"
+    status = (await ask(house, "draft/status")).result
+    assert (status["changes"]["created"], status["bytes"] < 100_000) == (["more.txt", "work.txt"], True)
+
+
+async def test_programs_keep_their_caches_in_the_draft_and_not_in_the_workspace_or_home(house, project):
+    script = "mkdir -p $XDG_CACHE_HOME/tool && cd $XDG_CACHE_HOME/tool && echo kept >> state && cat state"
+    outputs = [(await ask(house, "bash", command=script)).result["stdout"] for _ in range(2)]
+    assert outputs == ["kept\n", "kept\nkept\n"]
+    other = await ask(house, "bash", "codex", command='ls -A "$XDG_CACHE_HOME"')
+    assert "tool" not in other.result["stdout"]
+    filling = 'head -c 3000000 /dev/urandom > "$XDG_CACHE_HOME/large"; sleep 60'
+    assert "sandbox.draft_bytes" in (await ask(house, "bash", command=filling)).message
+    assert (await ask(house, "draft/status")).result["changes"]["total"] == 0

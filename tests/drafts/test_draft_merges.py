@@ -107,6 +107,29 @@ async def test_an_approved_draft_is_merged_although_its_agent_has_gone(driver, p
     assert (project / "src/app.txt").read_text() == LINES.replace("line 2\n", "line two\n")
 
 
+async def test_an_approved_draft_of_an_agent_with_a_token_is_merged_as_long_as_the_token_is_valid(
+    driver, project, caplog
+):
+    made = (await driver.owner("token/create", name="robot", kind="ai", access="edit", rooms=["app"])).result
+
+    async def ask(command, **params):
+        return await driver.ask(command, token=made["token"], room="app", session="one", params=params)
+
+    file = project / "src/app.txt"
+    async with run_approved_merges(driver.house.gate, driver.house.services, grace=0):
+        for text in ("by the robot\n", "after its end\n"):
+            assert (await ask("file/write", path="src/app.txt", content=text)).status == "done"
+            parked = await ask("draft/submit")
+            assert parked.status == "parked", parked
+            if text == "after its end\n":
+                await driver.owner("token/revoke", id=made["id"])
+            await driver.owner("approval/approve", id=parked.ticket)
+            await until(lambda: file.read_text() == "by the robot\n" or "not merged" in caplog.text)
+            await driver.house.gate.settled()
+        await until(lambda: "the approved draft of robot was not merged: its access ended" in caplog.text)
+    assert file.read_text() == "by the robot\n"
+
+
 async def test_what_a_person_changed_meanwhile_is_merged_by_lines_and_never_lost(driver, project):
     await replace(driver, "line 2\n", "line two\n")
     text = (project / "src/app.txt").read_text()
@@ -141,6 +164,25 @@ async def test_a_conflict_stops_the_merge_until_the_agent_resolves_it(driver, pr
     expected = {"": "of both\n", "draft": "of the draft\n", "workspace": "of the person\n"}[keep]
     assert merged.status == "done" or keep == "workspace", merged
     assert (project / "src/app.txt").read_text() == LINES.replace("line 2\n", expected)
+
+
+async def test_a_deleted_folder_is_merged_and_a_file_that_a_person_changed_in_it_is_a_conflict(driver, project):
+    for folder in ("one", "two"):
+        (project / folder / "inside").mkdir(parents=True)
+        (project / folder / "inside" / "file.txt").write_text("old\n")
+    await bash(driver, "rm -r one two; mkdir two; echo new > two/new.txt")
+    assert (await done(driver, "draft/status"))["conflicts"] == []
+    (project / "one/inside/file.txt").write_text("of the person\n")
+    refused = await person(driver, "draft/merge")
+    assert refused.code == "conflict"
+    assert "one/inside/file.txt" in refused.message
+    assert (project / "two/inside/file.txt").exists()
+    await person(driver, "draft/merge", paths=["two"])
+    assert [path.name for path in (project / "two").iterdir()] == ["new.txt"]
+    await done(driver, "draft/update", keep="draft")
+    merged = await person(driver, "draft/merge")
+    assert merged.status == "done", merged
+    assert not (project / "one").exists()
 
 
 async def test_a_person_merges_single_files_and_hunks_and_the_rest_stays_in_the_draft(driver, project):

@@ -14,6 +14,7 @@ import pytest
 from doorward.app import open_house
 from doorward.config.home import Home
 from doorward.core.model import Credential, Outcome, Request
+from waiting import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +35,7 @@ def content(folder: Path) -> dict[str, str]:
 
 def kill_at_step(home: Path, project: Path, step: int) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, killed_merge.__file__, str(home), str(project), str(step)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=100)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("step", [0, 1, 3, 6, 7, 99])

@@ -25,6 +25,7 @@ from doorward.app import open_house
 from doorward.config.home import Home
 from doorward.store.ledger.checkpoints import LedgerPaths
 from doorward.store.ledger.verification import verify
+from waiting import PATIENCE, wait_until
 
 WORKER = Path(__file__).with_name("kill_worker.py")
 DOORWARD = Path(sys.executable).with_name("doorward")
@@ -45,7 +46,7 @@ class Victim:
         """Let a worker live for so long, or for so many answers; gives what it said before it was killed."""
         self._in.write(json.dumps([str(home.path), seed]).encode() + b"\n")
         self._in.flush()
-        said = [self._line(60.0)]
+        said = [self._line(PATIENCE)]
         self._alive = said[0][1]
         deadline = time.monotonic() + seconds
         while sum(words[0] == "answer" for words in said) < answers:
@@ -58,7 +59,7 @@ class Victim:
                 raise AssertionError(f"the worker ended by itself: {said[-3:]}")
         os.kill(self._alive, signal.SIGKILL)
         while said[-1][0] != "over":
-            said.append(self._line(60.0))
+            said.append(self._line(PATIENCE))
         self._alive = 0
         assert said[-1] == ["over", -signal.SIGKILL], said[-3:]
         return said
@@ -147,9 +148,7 @@ def test_a_kill_of_the_real_command_during_first_use_leaves_a_home_that_opens(tm
         process = subprocess.Popen(
             [DOORWARD, "init"], env={**os.environ, "DOORWARD_HOME": str(home.path)}, stdout=subprocess.DEVNULL
         )
-        deadline = time.monotonic() + 60
-        while not home.path.exists() and process.poll() is None and time.monotonic() < deadline:
-            pass
+        wait_until(lambda home=home, process=process: home.path.exists() or process.poll() is not None, pace=0.001)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(chance.uniform(0, 0.08))
         process.kill()

@@ -64,3 +64,20 @@ async def test_what_goes_wrong_by_itself_is_no_matter_of_time(error: type[Except
     with pytest.raises(error), TimeLimit(deadlines, task, 3_600):
         raise error
     assert deadlines._limits == set()
+
+
+async def test_work_is_not_stopped_while_its_time_is_paused_and_has_the_rest_of_it_afterwards():
+    deadlines, never = Deadlines(), asyncio.Event()
+    paused = asyncio.create_task(work(deadlines, 0.05, never))
+    await asyncio.sleep(0)
+    (limit,) = deadlines._limits
+    limit.pause()
+    limit.pause()
+    limit.resume()
+    assert await asyncio.create_task(work(deadlines, 0.1, never)) == "stopped"
+    assert not paused.done()
+    limit.resume()
+    assert await paused == "stopped"
+    limit.pause()
+    limit.resume()
+    assert not deadlines._limits

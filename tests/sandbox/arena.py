@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import ctypes
 import hashlib
-import json
 import os
 import secrets
 import shutil
@@ -17,7 +16,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attack import BEGUN, HELD, Attack, program
+from attack import BEGUN, HELD, Attack, changes, program
 from condition import Victim
 from listeners import Listeners, poking
 
@@ -110,7 +109,7 @@ class Arena:
         self.secrets = [self._secret, self._secret_of_process, self._secret_of_memory]
         self._marker = f"marker-{secrets.token_hex(8)}"
         self._neighbour = bool(attack.neighbour)
-        with self._placed(), contextlib.ExitStack() as stack:
+        with self._placed(attack), contextlib.ExitStack() as stack:
             targets = self._targets(inside)
             if attack.victim:
                 environment = {"SECRET": self._secret_of_process}
@@ -119,14 +118,15 @@ class Arena:
                 self._victim = Victim(file, self._secret_of_memory, environment, str(self._outside), marker)
                 stack.callback(self._end_victim)
                 targets |= {"victim": self._victim.id, "address": self._victim.address, "held": self._victim.held}
-            self._snapshot = self._look()
+            if attack.proof is changes:
+                self._snapshot = self._look()
             if attack.poked:
                 stack.enter_context(poking(targets["free"]))
             async with self._beside(attack, targets, inside=inside):
                 yield targets
 
     @contextlib.contextmanager
-    def _placed(self) -> Iterator[None]:
+    def _placed(self, attack: Attack) -> Iterator[None]:
         if (self.workspace / "lent").exists():
             (self.workspace / "lent").rename(self._lent)
         for folder in (self._outside, self.workspace):
@@ -143,8 +143,9 @@ class Arena:
         (self.workspace / "folder-link").symlink_to(self._outside)
         if self._lent.exists():
             self._lent.rename(self.workspace / "lent")
-        copy = self._outside / "inside"
-        shutil.copytree(view.helper_code_folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
+        if "T['code']" in attack.code or 'T["code"]' in attack.code:
+            copy = self._outside / "inside"
+            shutil.copytree(view.helper_code_folder(), copy, ignore=shutil.ignore_patterns("__pycache__"))
         with Listeners(self.home / "doorward.sock", f"doorward-{secrets.token_hex(8)}") as self._listeners:
             yield
 
@@ -209,7 +210,7 @@ class Arena:
         return process
 
     def _words(self, code: str, targets: dict[str, Any]) -> list[str]:
-        return [self._python, "-I", "-S", "-c", program(code), json.dumps(targets)]
+        return [self._python, "-I", "-S", "-c", program(code, targets)]
 
     def _plainly(self, attack: Attack, code: str, targets: dict[str, Any]) -> subprocess.CompletedProcess[str]:
         words = self._words(code, targets)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from arena import Arena
@@ -13,6 +13,7 @@ BEGUN, HELD, ESCAPED = "begun", "held:", "ESCAPED"
 _MODULES = (
     "fcntl",
     "glob",
+    "json",
     "mmap",
     "resource",
     "signal",
@@ -26,8 +27,8 @@ _MODULES = (
 """Loaded for the attacks that use them: hundreds of interpreters are started."""
 
 _PROGRAM = """
-import ctypes, json, os, MODULES, sys
-T = json.loads(sys.argv[1])
+import ctypes, os, MODULES, sys
+T = TARGETS
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 
@@ -151,6 +152,6 @@ class Attack(NamedTuple):
     """Somebody outside tries to connect to the attack's port as long as it runs."""
 
 
-def program(code: str) -> str:
+def program(code: str, targets: dict[str, Any]) -> str:
     modules = ", ".join(("time", *(name for name in _MODULES if f"{name}." in code)))
-    return _PROGRAM.replace("MODULES", modules).replace("CODE", repr(code))
+    return _PROGRAM.replace("MODULES", modules).replace("CODE", repr(code)).replace("TARGETS", repr(targets))

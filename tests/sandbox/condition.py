@@ -12,7 +12,7 @@ from pathlib import Path
 
 import victim
 
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 _IOPRIO_GET = {"x86_64": 252, "aarch64": 31}[os.uname().machine]
 _OF_A_PROCESS = 1
 _libc = ctypes.CDLL(None)

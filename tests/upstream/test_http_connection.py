@@ -1,97 +1,22 @@
-"""The connection over Streamable HTTP: sessions of the older era, headers of the newer, and streams that break off."""
+"""The connection over Streamable HTTP: sessions of the older era, headers of the newer, refusals and the end."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from scripted_web import Answer, Asked, Reply, ScriptedWeb, scripted
+from http_line import META, NEW, OLD, Ears, answers, line
+from scripted_web import Asked, Reply, scripted
 
 from doorward.core.errors import DoorwardError, Unreachable
-from doorward.core.strictjson import MAX_BYTES
 from doorward.upstream.authorization import FixedToken, LoginRequired
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import RequestRejected
 from doorward.upstream.http_client import HttpClient
 from doorward.upstream.outbound import OutboundPolicy
-from doorward.upstream.resilience import RateLimit
 from doorward.upstream.streamable_http import StreamableHttpConnection
 from waiting import PATIENCE
-
-OLD, NEW = "2025-11-25", "2026-07-28"
-META = {"_meta": {"io.modelcontextprotocol/protocolVersion": NEW}}
-
-
-class Ears:
-    """Hears what a connection delivers, in order."""
-
-    def __init__(self) -> None:
-        self.heard: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
-        self.notes: list[str] = []
-
-    def received(self, frame: bytes, answering: int | None = None) -> None:
-        self.heard.put_nowait((json.loads(frame), answering))
-
-    def unanswered(self, id: int, error: DoorwardError, *, again: bool = False) -> None:
-        self.heard.put_nowait(("unanswered", id, error, again))
-
-    def lost(self, error: DoorwardError, *, again: bool = False) -> None:
-        self.heard.put_nowait(("lost", error, again))
-
-    def noted(self, line: str) -> None:
-        self.notes.append(line)
-
-    async def next(self) -> Any:
-        async with asyncio.timeout(PATIENCE):
-            return await self.heard.get()
-
-
-class Line:
-    """A connection to a scripted server, and what came of it."""
-
-    def __init__(self, server: ScriptedWeb, connection: StreamableHttpConnection, ears: Ears) -> None:
-        self.server = server
-        self.connection = connection
-        self.ears = ears
-
-    def send(self, method: str, id: int | None = None, params: Mapping[str, Any] | None = None) -> None:
-        message = {"jsonrpc": "2.0", "method": method, "params": params or {}}
-        frame = json.dumps({**message, "id": id} if id is not None else message).encode()
-        self.connection.send(frame, id=id, method=method, params=params)
-
-    async def ask(self, method: str, id: int, params: Mapping[str, Any] | None = None) -> Any:
-        self.send(method, id, params)
-        return await self.ears.next()
-
-    async def greet(self) -> None:
-        """The handshake of the older era."""
-        await self.ask("initialize", 1)
-        self.connection.agreed(OLD)
-        self.send("notifications/initialized")
-
-
-@asynccontextmanager
-async def line(answer: Answer, **config: Any) -> AsyncIterator[Line]:
-    async with scripted(answer) as server:
-        entry = ServerConfig(id="far", name="far", transport="http", url=f"{server.root}/mcp", **config)
-        ears = Ears()
-        connection = StreamableHttpConnection(entry, ears, HttpClient(OutboundPolicy(), entry.url), FixedToken("far"))
-        try:
-            yield Line(server, connection, ears)
-        finally:
-            await connection.close()
-
-
-async def answers(asked: Asked, reply: Reply, **headers: str) -> None:
-    """A server that has no stream of its own, and answers every request."""
-    if asked.method == "POST" and "id" in asked.message:
-        await reply.whole(200, {"jsonrpc": "2.0", "id": asked.message["id"], "result": {}}, **headers)
-    else:
-        await reply.whole(202 if asked.method == "POST" else 405)
 
 
 async def test_a_session_is_named_in_every_later_request_and_ended_at_the_end() -> None:
@@ -172,64 +97,6 @@ async def test_the_newer_era_says_in_headers_what_the_request_says_and_keeps_no_
     assert read.headers["mcp-name"] == "=?base64?ZmlsZTovLy/Dtg==?="
     assert "mcp-param-b" not in without.headers
     assert not any("mcp-session-id" in asked.headers for asked in far.server.asked)
-
-
-async def test_messages_of_a_stream_come_in_order_with_the_request_that_they_belong_to() -> None:
-    async def server(asked: Asked, reply: Reply) -> None:
-        await reply.stream()
-        await reply.raw(b"1\r\n:\r\n1\r\n\n\r\n")
-        await reply.event({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}})
-        await reply.event({"nobody": "reads other events"}, event="other")
-        await reply.event({"jsonrpc": "2.0", "id": 7, "result": {"done": True}})
-        await reply.end()
-
-    async with line(server) as far:
-        message, belongs = await far.ask("tools/call", 7, {"name": "x", **META})
-        assert (message["method"], belongs) == ("notifications/progress", 7)
-        message, belongs = await far.ears.next()
-        assert (message["result"], belongs) == ({"done": True}, 7)
-        await far.ask("tools/call", 7, {"name": "x", **META})
-    assert far.server.connections == 1
-
-
-async def test_a_broken_stream_of_the_older_era_is_taken_up_where_it_ended() -> None:
-    async def server(asked: Asked, reply: Reply) -> None:
-        if asked.method == "GET" and "last-event-id" in asked.headers:
-            await reply.stream()
-            await reply.event({"jsonrpc": "2.0", "id": 2, "result": {}}, id="e-2")
-            await reply.end()
-        elif asked.method == "POST" and asked.message["method"] == "tools/call":
-            await reply.stream()
-            await reply.event(None, id="e-1", retry="0")
-            await reply.end()
-        else:
-            await answers(asked, reply, Mcp_Session_Id="s-1")
-
-    async with line(server) as far:
-        await far.greet()
-        message, _ = await far.ask("tools/call", 2, {"name": "x"})
-        assert message == {"jsonrpc": "2.0", "id": 2, "result": {}}
-    (resumed,) = [asked for asked in far.server.asked if "last-event-id" in asked.headers]
-    assert (resumed.headers["last-event-id"], resumed.headers["mcp-session-id"]) == ("e-1", "s-1")
-
-
-@pytest.mark.parametrize("ends", [True, False])
-async def test_a_stream_that_ends_without_an_answer_is_an_error_of_that_request_alone(ends: bool) -> None:
-    async def server(asked: Asked, reply: Reply) -> None:
-        if asked.message["id"] == 1:
-            await reply.stream()
-            await reply.event(None, id="e-1", retry="0")
-            reply.closes = not ends
-            if ends:
-                await reply.end()
-        else:
-            await answers(asked, reply)
-
-    async with line(server) as far:
-        kind, id, error, again = await far.ask("tools/call", 1, {"name": "x", **META})
-        assert (kind, id, again) == ("unanswered", 1, False)
-        assert isinstance(error, Unreachable)
-        assert (await far.ask("tools/call", 2, {"name": "x", **META}))[0]["id"] == 2
 
 
 async def test_a_dropped_request_of_the_newer_era_is_cancelled_by_hanging_up() -> None:
@@ -329,73 +196,6 @@ async def test_a_token_that_is_refused_is_said_without_showing_it() -> None:
     assert "s3cret-token" not in error.message + error.hint
     assert web.asked[0].headers["authorization"] == "Bearer s3cret-token"
     assert len(web.asked) == 1
-
-
-async def test_a_message_that_never_ends_is_cut_off() -> None:
-    async def server(asked: Asked, reply: Reply) -> None:
-        await reply.stream()
-        await reply.raw(b"6\r\ndata: \r\n")
-        piece = b"100000\r\n" + b"a" * 0x100000 + b"\r\n"
-        while True:
-            await reply.raw(piece)
-
-    async with line(server) as far:
-        _, _, error, _ = await far.ask("tools/call", 1, {"name": "x", **META})
-        assert f"more than {MAX_BYTES} bytes" in error.message
-        await far.server.hung_up.wait()
-
-
-@pytest.mark.parametrize("junk", [b"\n", b":\n", b"event: x\n"])
-async def test_lines_that_bring_no_message_cost_their_server_time_and_nobody_else(
-    junk: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines, spent, turns = 100_000, [], 0
-
-    def spend(_: RateLimit, size: int, now: float) -> float:
-        spent.append(size)
-        return 0.0
-
-    async def server(asked: Asked, reply: Reply) -> None:
-        await reply.stream()
-        await reply.raw(b"%x\r\n%b\r\n" % (lines * len(junk), junk * lines))
-        await reply.event()
-        await reply.event({"jsonrpc": "2.0", "id": 1, "result": {}})
-        await reply.end()
-
-    async def others() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    monkeypatch.setattr(RateLimit, "spend", spend)
-    async with line(server) as far:
-        other = asyncio.create_task(others())
-        assert (await far.ask("tools/call", 1, {"name": "x", **META}))[1] == 1
-        other.cancel()
-    assert sum(spent) >= 64 * (lines - 256)
-    assert turns >= len(spent) >= lines * len(junk) // 16_384
-
-
-async def test_a_stream_waits_while_the_session_rests() -> None:
-    going_on = asyncio.Event()
-
-    async def server(asked: Asked, reply: Reply) -> None:
-        await reply.stream()
-        await reply.event({"jsonrpc": "2.0", "method": "notifications/message"})
-        await going_on.wait()
-        await reply.event({"jsonrpc": "2.0", "id": 1, "result": {}})
-        await reply.end()
-
-    async with line(server) as far:
-        await far.ask("tools/call", 1, {"name": "x", **META})
-        far.connection.rest(3_600)
-        going_on.set()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert far.ears.heard.empty()
-        far.connection.rest(0)
-        assert (await far.ears.next())[0]["id"] == 1
 
 
 async def test_closing_leaves_nothing_behind_and_nothing_is_sent_any_more() -> None:

@@ -16,6 +16,7 @@ from doorward.config.home import Home
 from doorward.core.model import Credential, Request
 from doorward.gate.executions.notices import OutputNotice
 from doorward_process import Doorward
+from waiting import PATIENCE
 
 
 def written(home: Path, url: str) -> None:
@@ -77,7 +78,7 @@ async def test_the_terminal_shows_the_page_even_where_its_output_is_read_by_a_pr
             while not (page := await asyncio.to_thread(process.stderr.readline)).startswith("http://"):
                 assert page, "it ended without showing a page"
             assert await visit(page.strip()) == 200
-            out, _ = await asyncio.to_thread(process.communicate, timeout=60)
+            out, _ = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
         assert process.returncode == 0
         assert json.loads(out)["result"]["state"] == "ready"
         assert "access-1" not in out

@@ -31,6 +31,7 @@ async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIt
         services.personas.watch(),
         services.catalogue.watch(),
         services.servers.watch(),
+        house.limits.watch(),
         _connect_upstreams(house, head_start),
         house.ledger_maintainer.watch(),
         tidy_periodically(house),

@@ -11,12 +11,20 @@ import time
 import click
 
 from doorward.core.escape_invisible import escape_invisible
-from doorward.gate.executions.notices import Notice, OutputNotice, ProgressNotice, QuestionNotice, StartedNotice
+from doorward.gate.executions.notices import (
+    Notice,
+    OutputNotice,
+    ProgressNotice,
+    QuestionNotice,
+    StartedNotice,
+    StepNotice,
+)
 
 _PROGRESS_DELAY = 1.0
 """Seconds without output after which the progress line shows."""
 _SPINNER = "|/-\\"
 _ERASE = "\r\x1b[K"
+_NEEDS_SERVER = "Answering needs a running server: start `doorward up`, then run the command again."
 
 
 class LiveView:
@@ -54,6 +62,8 @@ class LiveView:
             self._progress = notice
         elif isinstance(notice, QuestionNotice):
             self._show_question(notice)
+        elif isinstance(notice, StepNotice) and notice.kind == "note":
+            self._show_note(str(notice.data["text"]))
         elif isinstance(notice, OutputNotice) and self.shows_output:
             self._show_output(notice)
 
@@ -116,9 +126,17 @@ class LiveView:
         what = f" {escape_invisible(asked.message)}" if asked.message else " a question that is shown to people only"
         click.echo(f"{asked.server} asks:{what}", err=True)
         answer = f"Answer in another terminal: doorward approvals answer {asked.question}"
+        click.echo(f"  {_NEEDS_SERVER if self.in_process else answer}", err=True)
+        self.reset_delay()
+
+    def _show_note(self, text: str) -> None:
+        """Show a note about the call, such as that a part of it waits for a person."""
+        if not self.draws_progress:
+            return
+        self.end_line()
+        click.echo(escape_invisible(text, lines=False), err=True)
         if self.in_process:
-            answer = "Answering needs a running server: start `doorward up`, then run the command again."
-        click.echo(f"  {answer}", err=True)
+            click.echo(f"  {_NEEDS_SERVER}", err=True)
         self.reset_delay()
 
     def _format_progress(self, seconds: float) -> str:

@@ -61,6 +61,8 @@ def _show_program(outcome: Outcome, told: bool) -> int:
             click.echo(text, nl=not text.endswith("\n"), err=stream == "stderr")
     if outcome.status != "done":
         print_error(outcome.status, outcome.code, outcome.message, outcome.hint, outcome.rule)
+    for host in ended.get("refusedHosts", ()):
+        print_note(f"refused host: {escape_output(host)}")
     code = "stopped" if ended["exitCode"] is None else f"exit code {ended['exitCode']}"
     parts = [code, f"{ended.get('seconds', 0.0):.1f} s", f"execution {outcome.call}"]
     if ended.get("sandbox", "full") != "full":

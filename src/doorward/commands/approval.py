@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from doorward.commands.approval_rules import approve_always, choose_rule
 from doorward.commands.context import Context, Listing
+from doorward.commands.network import CONNECT
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Command, Example, Family, NoUndo
@@ -39,7 +40,7 @@ class ApprovalFacts(TypedDict):
     createdAt: str
     expiresAt: str
     usedBy: Annotated[str | None, Meta(description="The call that used the approval; null if unused")]
-    reason: Annotated[str, Meta(description="Why it was denied; empty if no reason was given")]
+    reason: Annotated[str, Meta(description="Why it was denied, or which part was merged; empty if nothing was said")]
 
 
 class ApprovalGiven(ApprovalFacts):
@@ -285,7 +286,10 @@ def _explain_requirement(ctx: Context, approval: Approval, command: Command | No
     if command.facts.widens_access and approval.kind != "human":
         return f"{command.name} can widen what somebody may do. The keeper needs approval for every such call."
     if command.asks_first and approval.kind != "human":
-        return f"{command.name} is a tool of another server. Every call of it requires approval."
+        if command.name == CONNECT:
+            return "The recipe of the room asks before an agent's program reaches a host that it does not list."
+        what = "is a tool of another server" if not command.ours else "asks a person"
+        return f"{command.name} {what}. Every call of it requires approval."
     guarded = find_guarded_change(command, json.loads(approval.params)) if approval.kind != "human" else None
     if guarded is not None:
         return f"It changes {guarded[0]!r}, which runs outside the sandbox: {describe_guard(guarded[1])}"

@@ -110,6 +110,10 @@ class Services(msgspec.Struct, kw_only=True):
     with the call around it, and may have to wait for approval. When it is approved, run it again with the same
     parameters and the ticket.
     """
+    run_for_program: NestedCall
+    """Runs a nested call for a program that this call started, which itself waits for the approval."""
+    keep_program: Callable[[Call], Callable[[], None]]
+    """Lets the program that a call starts make nested calls after its end, until the returned function is called."""
     get_ruling: Callable[[Caller, str, Command], Ruling]
     """The gate's ruling if this caller ran that command in that room."""
     preview_ruling: Callable[[Caller, Command, Policy], Ruling]

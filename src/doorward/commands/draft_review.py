@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NotRequired, TypedDict, cast
 
@@ -14,16 +14,16 @@ from msgspec import Meta
 
 from doorward.commands import workspace_changes
 from doorward.commands.context import Context
-from doorward.commands.file.text import Diff, count_hunks, is_text, select_hunks
+from doorward.commands.file.text import Diff
 from doorward.commands.programs.family import ChangeSummary
 from doorward.commands.programs.git_protection import withhold_guarded
 from doorward.core.clock import to_iso
-from doorward.core.errors import BadParams, CommandFailed, Conflict, DoorwardError
+from doorward.core.errors import BadParams, CommandFailed, Conflict, DoorwardError, NotFound, NotPermitted
 from doorward.core.escape_invisible import escape_invisible
 from doorward.core.three_way import merge_text
-from doorward.gate.drafts import Draft, Drafts
+from doorward.gate.drafts import Draft, DraftRun, Drafts
 from doorward.sandbox.draft_bases import renew_base
-from doorward.sandbox.draft_changes import MARKERS, DraftConflict, DraftDifference, read_difference
+from doorward.sandbox.draft_changes import MARKERS, MOST_PATHS, DraftConflict, DraftDifference, read_difference
 from doorward.sandbox.overlay_changes import CHANGE_ERRORS, OverlayChange, OverlayChanges, TooManyChanges
 from doorward.sandbox.safefs.guarded_paths import find_repository
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
@@ -38,15 +38,24 @@ _MOST_BYTES = 256 * 1024 * 1024
 """Bytes of new content that one merge can take."""
 
 
-async def read(ctx: Context, draft: Draft) -> DraftDifference:
-    """What the draft changes in the workspace as it is now, without what a merge never applies."""
+async def read(ctx: Context, draft: Draft, paths: Collection[str] = ()) -> DraftDifference:
+    """What the draft changes in the workspace as it is now, without what a merge never applies.
+
+    Of a draft that changes too much to be read at once, only the part in `paths` is read.
+    """
     await ctx.services.drafts.settle(draft)
     try:
-        return await asyncio.to_thread(_read, draft)
+        try:
+            return await asyncio.to_thread(_read, draft)
+        except TooManyChanges:
+            if not paths:
+                raise
+        return await asyncio.to_thread(_read, draft, tuple(paths))
     except TooManyChanges as error:
         raise CommandFailed(
-            f"The draft {draft.id} changes more than {_MOST_BYTES} bytes outside ignored paths, too many to merge.",
-            hint="Name build output in .gitignore: ignored paths stay in the draft.",
+            f"The draft {draft.id} changes more than {MOST_PATHS:,} paths or {_MOST_BYTES:,} bytes outside ignored "
+            "paths, too many to review at once.",
+            hint="Review and merge it in parts, with paths. Name build output in .gitignore: it stays in the draft.",
         ) from error
     except UnicodeEncodeError as error:
         raise CommandFailed(f"The draft has a file whose name is not UTF-8 text, {error.object!a}.") from error
@@ -54,16 +63,39 @@ async def read(ctx: Context, draft: Draft) -> DraftDifference:
         raise
     except CHANGE_ERRORS as error:
         cause = error.message if isinstance(error, DoorwardError) else str(error)
-        raise CommandFailed(f"The changes of the draft {draft.id} cannot be read: {cause.rstrip('.')}.") from error
+        raise CommandFailed(
+            f"The changes of the draft {draft.id} cannot be read: {cause.rstrip('.')}.",
+            hint="If a program made something unreadable, make it readable with chmod in the draft, or delete it.",
+        ) from error
 
 
-def _read(draft: Draft) -> DraftDifference:
+def find_draft(ctx: Context, id: str) -> Draft:
+    """The draft of this room that the caller means; agents have only their own."""
+    drafts, tenant, room = ctx.services.drafts, ctx.caller.tenant, ctx.call.room
+    if id:
+        draft = drafts.find(tenant, room, id)
+        if ctx.caller.kind != "human" and not draft.belongs_to(ctx.caller):
+            raise NotPermitted(
+                f"The draft {id} belongs to another agent.", rule="built-in: agents use their own drafts"
+            )
+        return draft
+    if ctx.call.draft:
+        return drafts.get(ctx.call.draft)
+    here = drafts.list_room(tenant, room)
+    if ctx.caller.kind == "human" and len(here) == 1:
+        return here[0]
+    if ctx.caller.kind == "human" and here:
+        raise BadParams(f"Name a draft with id; valid: {', '.join(one.id for one in here)}.")
+    raise NotFound("No draft is open here. An agent's first change opens one, where the recipe says so.")
+
+
+def _read(draft: Draft, only: Sequence[str] = ()) -> DraftDifference:
     if not os.path.isdir(draft.workspace):
         raise Conflict(
             f"The workspace {draft.workspace} does not exist any more. The draft {draft.id} is kept.",
             hint="Put the folder back, or drop the draft.",
         )
-    found = read_difference(draft.folder, draft.workspace, _MOST_BYTES)
+    found = read_difference(draft.folder, draft.workspace, _MOST_BYTES, only)
     return msgspec.structs.replace(found, changes=withhold_guarded(found.changes))
 
 
@@ -95,7 +127,7 @@ class DifferenceFacts(TypedDict):
 
 def describe(draft: Draft, found: DraftDifference) -> DifferenceFacts:
     """Describe the difference for a result: counts, first paths, conflicts and what stays in the draft."""
-    files = _outside_git(found.changes)
+    files = outside_git(found.changes)
     shown = workspace_changes.describe_changes(msgspec.structs.replace(found.changes, items=files))
     described: DifferenceFacts = {
         "changes": cast("ChangeSummary", shown),
@@ -105,14 +137,12 @@ def describe(draft: Draft, found: DraftDifference) -> DifferenceFacts:
         "gitFiles": len(found.changes.items) - len(files),
     }
     if draft.last_run is not None:
-        run = draft.last_run
-        described["lastRun"] = {
-            "command": run.command,
-            "exitCode": run.exit_code,
-            "output": run.output,
-            "at": to_iso(run.at),
-        }
+        described["lastRun"] = describe_run(draft.last_run)
     return described
+
+
+def describe_run(run: DraftRun) -> LastRunFacts:
+    return {"command": run.command, "exitCode": run.exit_code, "output": run.output, "at": to_iso(run.at)}
 
 
 def render(draft: Draft, found: DraftDifference, message: str = "") -> Diff:
@@ -128,13 +158,13 @@ def render(draft: Draft, found: DraftDifference, message: str = "") -> Diff:
         quoted = "\n".join(f"  | {escape_invisible(line, lines=False)}" for line in run.output.splitlines())
         parts.append(f"Last check, {escape_invisible(run.command, lines=False)}: {how}.\n{quoted}".rstrip())
     if found.merged:
-        parts.append(f"Merged with changes that were made meanwhile: {_name(list(found.merged))}.")
-    diff = workspace_changes.render_changes(msgspec.structs.replace(changes, items=_outside_git(changes)))
-    moved = [one for one in changes.items if _is_ref(one.path)]
+        parts.append(f"Merged with changes that were made meanwhile: {name_paths(list(found.merged))}.")
+    diff = workspace_changes.render_changes(msgspec.structs.replace(changes, items=outside_git(changes)))
+    moved = describe_moved_refs(changes)
     if moved:
-        parts.append("Git: " + "; ".join(_describe_ref(one) for one in moved[:_MOST_NAMED]) + ".")
+        parts.append(f"Git: {'; '.join(moved)}.")
     if found.ignored:
-        parts.append(f"Ignored by .gitignore, stays in the draft: {_name(found.ignored)}.")
+        parts.append(f"Ignored by .gitignore, stays in the draft: {name_paths(found.ignored)}.")
     parts.append(diff.text or "It changes no file.")
     return Diff("\n".join(parts), diff.added, diff.removed)
 
@@ -172,43 +202,6 @@ async def revert_interrupted(drafts: Drafts, store: Store) -> None:
             f", except for {', '.join(left)}, which changed since" if left else "",
         )
         await drafts.end_merge(draft)
-
-
-def select(found: DraftDifference, paths: Sequence[str], hunks: Mapping[str, Sequence[int]]) -> OverlayChanges:
-    """The chosen part of a difference: files, folders with everything in them, or single hunks of files."""
-    items = {one.path: one for one in found.changes.items}
-    for path in (*paths, *hunks):
-        if path not in items and not any(one.startswith(f"{path}/") for one in items):
-            valid = _name([one.path for one in _outside_git(found.changes)]) or "none"
-            raise BadParams(f"The draft does not change {path[:200]!r}; valid: {valid}.")
-    chosen: dict[str, OverlayChange] = {}
-    for path, one in items.items():
-        if path in hunks:
-            chosen[path] = _with_hunks(one, hunks[path])
-        elif any(path == part or path.startswith(f"{part}/") for part in paths):
-            chosen[path] = one
-    parents = {str(parent) for path in chosen for parent in Path(path).parents}
-    kept = [
-        chosen.get(path) or one
-        for path, one in items.items()
-        if path in chosen or (path in parents and one.after is not None and one.after.kind == "folder")
-    ]
-    return msgspec.structs.replace(found.changes, items=kept)
-
-
-def _with_hunks(one: OverlayChange, numbers: Sequence[int]) -> OverlayChange:
-    before = one.before.content if one.before is not None and one.before.kind == "file" else b""
-    after = one.after.content if one.after is not None and one.after.kind == "file" else None
-    if before is None or after is None or not (is_text(before) and is_text(after)) or one.after is None:
-        raise BadParams(f"{one.path!r} has no hunks to choose from. Choose the whole path.")
-    most = count_hunks(before, after)
-    for number in numbers:
-        if not 1 <= number <= most:
-            raise BadParams(f"{one.path!r} has hunks 1 to {most}; given {number}.")
-    content = select_hunks(before, after, set(numbers))
-    return OverlayChange(
-        one.path, one.before, Snapshot("file", one.after.mode, content, len(content), "", one.after.modified)
-    )
 
 
 def resolve_conflicts(
@@ -252,8 +245,14 @@ def _renew_bases(draft: Draft, items: Iterable[OverlayChange], own: Mapping[str,
         renew_base(draft.bases, one.path, own.get(one.path, one.after))
 
 
-def _outside_git(changes: OverlayChanges) -> list[OverlayChange]:
+def outside_git(changes: OverlayChanges) -> list[OverlayChange]:
+    """The changes of files that are not git's own."""
     return [one for one in changes.items if not find_repository(one.path)]
+
+
+def describe_moved_refs(changes: OverlayChanges) -> list[str]:
+    """Say which branches move, and from where to where."""
+    return [_describe_ref(one) for one in changes.items if _is_ref(one.path)][:_MOST_NAMED]
 
 
 def _is_ref(path: str) -> bool:
@@ -271,6 +270,7 @@ def _describe_ref(one: OverlayChange) -> str:
     return escape_invisible(f"{one.path} moves from {states[0]} to {states[1]}", lines=False)
 
 
-def _name(paths: Sequence[str]) -> str:
+def name_paths(paths: Sequence[str]) -> str:
+    """The first of these paths, for a sentence."""
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
     return ", ".join(escape_invisible(path, lines=False) for path in paths[:_MOST_NAMED]) + more

@@ -17,6 +17,7 @@ from doorward.commands.programs import runner
 from doorward.commands.programs.bash import Script, check_script
 from doorward.commands.programs.family import StartFolder
 from doorward.commands.programs.git_protection import find_guarded, find_new_guarded
+from doorward.commands.programs.network_questions import NetworkQuestions
 from doorward.commands.programs.room_network import find_network
 from doorward.core import redact
 from doorward.core.classification import Access, Effects, Safety, Tier
@@ -115,10 +116,15 @@ async def start(
     folders = sorted({find_repository(path) for path in guarded} - {""})[:_MOST_READ_ONLY]
     program = msgspec.structs.replace(program, resident=True, read_only=tuple(folders))
 
+    forget = ctx.services.keep_program(ctx.call)
+
     async def launch(on_output: OnOutput) -> ResidentProgram:
-        return await ctx.services.sandbox.start(profile, program, on_output)
+        questions = NetworkQuestions(ctx, task.argv, lambda line: on_output("stderr", f"[doorward: {line}]\n".encode()))
+        asking = msgspec.structs.replace(program, ask_to_connect=questions.ask)
+        return await ctx.services.sandbox.start(profile, asking, on_output)
 
     async def inspect() -> str:
+        forget()
         if ctx.call.draft:
             return ""  # what it writes there is reviewed before it leaves the draft
         new = await asyncio.to_thread(find_new_guarded, Path(profile.workspace), guarded, folders)
@@ -136,7 +142,12 @@ async def start(
         folder=task.folder,
         started_at=ctx.services.clock.now(),
     )
-    shown = await _describe(ctx, await ctx.services.processes.start(record, launch, inspect))
+    try:
+        started = await ctx.services.processes.start(record, launch, inspect)
+    except BaseException:
+        forget()
+        raise
+    shown = await _describe(ctx, started)
     if network.note:
         shown["network"] = network.note
     return shown

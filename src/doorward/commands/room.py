@@ -56,6 +56,7 @@ class RoomFacts(TypedDict):
     observes: NotRequired[
         Annotated[bool, Meta(description="Whether its recipe only records what it would refuse or ask")]
     ]
+    drafts: NotRequired[Annotated[bool, Meta(description="Whether its agents change drafts, which people merge")]]
     unread: NotRequired[Annotated[int, Meta(description="Unread messages of others; 100 means 100 or more")]]
     read: NotRequired[Annotated[int, Meta(description="The position of the last message you have read")]]
 

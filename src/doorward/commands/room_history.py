@@ -72,7 +72,11 @@ async def show(ctx: Context, name: RoomName) -> RoomFacts:
     room = get_member_room(ctx, name)
     read = (await ctx.services.messages.unread([room], ctx.caller.principal)).get(room.id)
     policy = ctx.services.recipes.policy(room.recipe)
-    return {**describe_room(room, read), "observes": policy is not None and policy.observes}
+    return {
+        **describe_room(room, read),
+        "observes": policy is not None and policy.observes,
+        "drafts": ctx.services.drafts.uses_drafts(room.tenant, room.id),
+    }
 
 
 @family.command(

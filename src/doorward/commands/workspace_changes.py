@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -72,7 +72,7 @@ def describe_changes(changes: OverlayChanges) -> dict[str, Any]:
     """Describe the changes for a result: their number and the first paths."""
     groups: dict[str, list[str]] = {"created": [], "changed": [], "deleted": []}
     for one in changes.items:
-        groups[_change_word(one)].append(one.path)
+        groups[change_word(one)].append(one.path)
     shown: dict[str, Any] = {word: paths[:_MOST_NAMED] for word, paths in groups.items() if paths}
     shown["total"] = len(changes.items)
     why = explain_not_undoable(changes)
@@ -279,21 +279,28 @@ def _size(before: Snapshot | None) -> int:
     return 0 if before is None or before.content is None else len(before.content)
 
 
-def _change_word(one: OverlayChange) -> str:
+def change_word(one: OverlayChange) -> Literal["created", "changed", "deleted"]:
     if one.before is None:
         return "created"
     return "deleted" if one.after is None else "changed"
 
 
+def describe_change(one: OverlayChange, *, has_text: bool) -> str:
+    """Say what changes besides the text of a file, in words that can follow its path; empty for nothing."""
+    before, after = one.before, one.after
+    if before is None or after is None or before.kind != after.kind or before.kind == "symlink":
+        return f"{_describe_state(before)} becomes {_describe_state(after)}"
+    if before.mode != after.mode:
+        return f"permissions {before.mode:o} become {after.mode:o}"
+    if digest_or_empty(before) == digest_or_empty(after):
+        return "only its modification time changes"
+    return "" if has_text else f"a binary file of {before.size} bytes becomes one of {after.size} bytes"
+
+
 def _render_change(one: OverlayChange) -> Diff:
     before, after, path = one.before, one.after, escape_invisible(one.path, lines=False)
-    lines = []
-    if before is None or after is None or before.kind != after.kind or before.kind == "symlink":
-        lines.append(f"{path}: {_describe_state(before)} becomes {_describe_state(after)}.")
-    elif before.mode != after.mode:
-        lines.append(f"{path}: permissions {before.mode:o} become {after.mode:o}.")
-    elif digest_or_empty(before) == digest_or_empty(after):
-        lines.append(f"{path}: only its modification time changes.")
+    note = describe_change(one, has_text=True)
+    lines = [f"{path}: {note}."] if note else []
     old, new = _file_content(before), _file_content(after)
     diff = unified_diff(path, old, new) if old != new else Diff("")
     return Diff("\n".join([*lines, diff.text] if diff.text else lines), diff.added, diff.removed)

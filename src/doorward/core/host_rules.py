@@ -24,13 +24,24 @@ class HostRule(msgspec.Struct, frozen=True):
 
     @property
     def is_address(self) -> bool:
-        return not self.below and _parse_address(self.host) is not None
+        return not self.below and is_address(self.host)
 
     def matches(self, host: str, port: int) -> bool:
         """Whether this rule names the host, which must be normalized."""
         if port not in self.ports:
             return False
         return host.endswith(f".{self.host}") if self.below else host == self.host
+
+
+class HostTerms(msgspec.Struct, frozen=True):
+    """The hosts that programs may reach, and whether a person is asked about others."""
+
+    hosts: tuple[HostRule, ...] = ()
+    asks: bool = False
+
+    def __str__(self) -> str:
+        listed = ", ".join(one.text for one in self.hosts[:20]) or "no hosts"
+        return f"{listed} and {len(self.hosts) - 20} more" if len(self.hosts) > 20 else listed
 
 
 def parse_rule(text: str) -> HostRule:
@@ -66,6 +77,11 @@ def normalize_host(host: str) -> str:
         bare = bare[1:-1]
     address = _parse_address(bare)
     return bare if address is None else str(address)
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an address and not a name."""
+    return _parse_address(host) is not None
 
 
 def _split_port(text: str) -> tuple[str, tuple[int, ...]]:

@@ -45,7 +45,7 @@ class Approval(msgspec.Struct, frozen=True):
     held_by: str = ""
     """The person whose look holds it."""
     reason: str = ""
-    """Why it was denied, in the words of the person who denied it."""
+    """Why it was denied, or what was approved of it, in the words of the person who decided."""
 
     @property
     def waited_until(self) -> float:
@@ -62,7 +62,8 @@ class Approval(msgspec.Struct, frozen=True):
     def state_text(self) -> str:
         """What became of it, to follow "is" and without a full stop."""
         if self.state == "used":
-            return f"already used, by execution {self.used_by}"
+            about = f": {self.reason.removesuffix('.')}" if self.reason else ""
+            return f"already used, by execution {self.used_by}{about}"
         if self.state == "expired" and self.decided_at is not None:
             return "expired: it was not used in time"
         return {

@@ -136,6 +136,16 @@ class Approvals:
                     sql.expire(approval.id, now, decided_before), entries=[self._entry(approval, "expired", note)]
                 )
 
+    async def withdraw(self, tenant: str, id: str, note: str) -> None:
+        """Expire a pending approval now, because nothing waits for it any more."""
+        approval, now = await self.find(tenant, id), self._clock.now()
+        if approval.state != "pending":
+            return
+        with contextlib.suppress(Conflict):  # it was decided in the meantime
+            entry = self._entry(approval, "expired", note)
+            await self._store.write(sql.expire_now(id, now), sql.expire(id, now, 0.0), entries=[entry])
+        self._publish_decision(await self.find(tenant, id), now, decider="")
+
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:
         """Return the decisions. `counts` says whether the person who decided may still decide."""
         found = await sql.decisions(self._store, approval.id)
@@ -160,9 +170,18 @@ class Approvals:
         return await sql.last_decision(self._store, decider.tenant, decider.id)
 
     async def decide(
-        self, decider: Caller, id: str, verdict: ApprovalVerdict, reason: str = "", lasting: LastingAnswer | None = None
+        self,
+        decider: Caller,
+        id: str,
+        verdict: ApprovalVerdict,
+        reason: str = "",
+        lasting: LastingAnswer | None = None,
+        effect: bytes | None = None,
     ) -> Approval:
-        """Record a person's verdict, if that person may decide and the approval is pending."""
+        """Record a person's verdict, if that person may decide and the approval is pending.
+
+        `effect` replaces the effect that was previewed, for a command that knows what it means.
+        """
         approval = await self.find_pending(decider, id)
         if lasting is not None and lasting.scope == "session":
             self.grants.check_known(id)
@@ -171,22 +190,25 @@ class Approvals:
         note = f"Denied by {decider.id}: {reason}" if reason else f"Denied by {decider.id}."
         denial = [self._entry(approval, "denied", note)] if verdict == "deny" else []
         scope, rule = (lasting.scope, lasting.rule.text) if lasting is not None else ("once", "")
-        decision = sql.Decision(decider.id, verdict, now, scope, rule, reason)
+        decision = sql.Decision(decider.id, verdict, now, scope, rule, reason, effect)
         await self._store.write(*sql.decide(id, decision, self._deciders(approval)), entries=denial)
         if lasting is not None and lasting.scope == "session":
             self.grants.add(id, decider.id, lasting.rule.allowance)
         approval = await self.find(decider.tenant, id)
+        self._publish_decision(approval, now, decider.id)
+        return approval
+
+    def _publish_decision(self, approval: Approval, at: float, decider: str) -> None:
         self._events.publish(
             ApprovalDecided(
                 tenant=approval.tenant,
-                at=now,
-                approval=id,
+                at=at,
+                approval=approval.id,
                 room=approval.room,
                 state=approval.state,
-                decider=decider.id,
+                decider=decider,
             )
         )
-        return approval
 
     async def find_pending(self, decider: Caller, id: str) -> Approval:
         """Find an approval that waits for this person's decision."""

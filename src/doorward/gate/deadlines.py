@@ -44,7 +44,7 @@ class Deadlines:
 class TimeLimit:
     """Cancels its task when the time is over, and turns that cancellation into a TimeoutError."""
 
-    __slots__ = ("_base", "_deadlines", "_task", "expired", "when")
+    __slots__ = ("_base", "_deadlines", "_pauses", "_seconds_left", "_task", "expired", "when")
 
     def __init__(self, deadlines: Deadlines, task: asyncio.Task[Any], seconds: float) -> None:
         loop = task.get_loop()
@@ -53,7 +53,23 @@ class TimeLimit:
         self._deadlines = deadlines
         self._task = task
         self._base = task.cancelling()
+        self._pauses = 0
+        self._seconds_left = 0.0
         deadlines.add(self, loop)
+
+    def pause(self) -> None:
+        """Stop the clock until `resume` was called as often: the call waits for a person."""
+        if not self._pauses:
+            self._seconds_left = self.when - self._task.get_loop().time()
+            self._deadlines.remove(self)
+        self._pauses += 1
+
+    def resume(self) -> None:
+        self._pauses -= 1
+        if not self._pauses:
+            loop = self._task.get_loop()
+            self.when = loop.time() + self._seconds_left
+            self._deadlines.add(self, loop)
 
     def expire(self) -> None:
         self.expired = True
@@ -65,7 +81,7 @@ class TimeLimit:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._deadlines.remove(self)
+        self.pause()  # for good
         if self.expired and self._task.uncancel() <= self._base and kind is asyncio.CancelledError:
             raise TimeoutError from error
 

@@ -7,24 +7,27 @@ restart. Programs and file commands of a call see the same mounted draft.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from doorward.config.settings import Settings
-from doorward.core.classification import Tier
+from doorward.core.classification import Effects, Tier
 from doorward.core.clock import Clock
 from doorward.core.command import Command
 from doorward.core.errors import Conflict, NotFound
 from doorward.core.model import Call, Caller
 from doorward.gate.recipes.recipe import Strategy
-from doorward.sandbox.draft_bases import measure_bytes, prune_layer, save_bases
+from doorward.sandbox.draft_bases import prune_layer, save_bases
+from doorward.sandbox.draft_size import CACHE, DraftSize
 from doorward.sandbox.program import ProgramLimits, SandboxProfile
 from doorward.sandbox.sandbox import Sandbox
 from doorward.store import drafts as sql
@@ -32,8 +35,8 @@ from doorward.store.sqlite import Statement, Store
 
 log = logging.getLogger(__name__)
 
-_MEASURE_SECONDS = 5.0
-"""Seconds between two measurements of a draft's size."""
+_REMOVE_SECONDS = 5.0
+"""How long a call waits until a dropped draft is removed from the disk."""
 
 
 class DraftRun(msgspec.Struct, frozen=True):
@@ -58,12 +61,13 @@ class Draft(msgspec.Struct, kw_only=True):
     merging: str = ""
     """The call that merges it now; empty for none."""
     last_run: DraftRun | None = None
+    last_merge: Mapping[str, Any] | None = None
+    """What was merged of it last, as the result of that command."""
     stored: bool = False
     """Whether it exists: a draft that a refused call would have opened does not."""
     root: str = ""
     """The path of its top folder while it is mounted."""
-    used_bytes: int = 0
-    measured_at: float = 0.0
+    size: DraftSize
     calls: dict[str, int] = {}
     """The calls that run in it now, with the times at which they began, in nanoseconds."""
     lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
@@ -97,12 +101,14 @@ class Drafts:
         self._store = store
         self._sandbox = sandbox
         self._clock = clock
-        self._settings = settings.sandbox
+        self.settings = settings.sandbox
+        """The limits of drafts and of programs in them. They change when the settings file does."""
         self._strategy_of = strategy_of
         self._workspace_of = workspace_of
         self._drafts: dict[str, Draft] = {}
         self._chosen: dict[str, str] = {}
         """The draft that a session chose with draft/open."""
+        self._removing: set[asyncio.Task[None]] = set()
 
     def list_interrupted(self) -> list[Draft]:
         """The drafts whose merge was interrupted when Doorward was killed."""
@@ -115,13 +121,15 @@ class Drafts:
     async def load(self) -> None:
         for row in await sql.all_drafts(self._store):
             run = msgspec.json.decode(row.pop("last_run") or "null", type=DraftRun | None)
+            merge = msgspec.json.decode(row.pop("last_merge") or "null")
             folder = str(self._folder / row["id"])
-            draft = self._drafts[row["id"]] = Draft(**row, folder=folder, last_run=run, stored=True)
+            draft = Draft(**row, folder=folder, size=DraftSize(folder), last_run=run, last_merge=merge, stored=True)
+            self._drafts[draft.id] = draft
             await self._settle(draft, None, None)
         if self._folder.is_dir():
             for left in self._folder.iterdir():
                 if left.name not in self._drafts:
-                    await asyncio.to_thread(remove_tree, left)
+                    await self._remove(left)
 
     def uses_drafts(self, tenant: str, room: str) -> bool:
         strategy = self._strategy_of(tenant, room) if room else None
@@ -176,18 +184,20 @@ class Drafts:
 
     async def prepare(self, call: Call) -> None:
         """Mount the draft of a call before its command runs. The first call creates it."""
-        grows = not call.command.reads_only and not call.command.name.startswith("draft/")
+        command = call.command
+        can_delete = Effects.DESTROY in command.facts.effects  # programs among them are stopped when it grows
+        grows = not command.reads_only and not can_delete and not command.name.startswith("draft/")
         await self.mount(self._drafts[call.draft], grows=grows)
 
     async def mount(self, draft: Draft, *, grows: bool = False) -> str:
         """Mount a draft, if it is not, and return the path of its top folder. One that is too large may not grow."""
-        limit = self._settings.draft_bytes
+        limit = self.settings.draft_bytes
         async with draft.lock:
-            if grows and draft.used_bytes > limit:
+            if grows and draft.size.bytes > limit:
                 raise Conflict(
-                    f"The draft {draft.id} has {draft.used_bytes} bytes; at most {limit} are allowed (setting "
+                    f"The draft {draft.id} has {draft.size.bytes:,} bytes; at most {limit:,} are allowed (setting "
                     "sandbox.draft_bytes).",
-                    hint="Submit it with draft/submit, drop it with draft/drop, or raise the setting.",
+                    hint="Delete build output with bash or file/delete, submit it, drop it, or raise the setting.",
                 )
             if draft.id not in self._drafts:
                 raise Conflict(f"The draft {draft.id} was dropped.")
@@ -198,18 +208,19 @@ class Drafts:
                 await self._store.write(_insert(draft))
                 draft.stored = True
             if not self._sandbox.is_draft_mounted(draft.folder):
+                os.makedirs(f"{draft.folder}/{CACHE}", 0o700, exist_ok=True)
                 await asyncio.to_thread(prune_layer, draft.upper, draft.workspace, draft.bases)
             draft.root = await self._sandbox.open_draft(self.profile(draft))
             return draft.root
 
     def profile(self, draft: Draft) -> SandboxProfile:
         """The sandbox profile of every program in a draft."""
-        build = self._settings.build
+        build = self.settings.build
         strategy = self._strategy_of(draft.tenant, draft.room)
         return SandboxProfile(
             workspace=draft.workspace,
             files="write",
-            network=strategy is not None and strategy.sandbox.network == "all" and self._settings.network,
+            network=strategy is not None and strategy.sandbox.network == "all" and self.settings.network,
             limits=ProgramLimits(
                 cpu_seconds=build.cpu_seconds,
                 memory_bytes=build.memory_bytes,
@@ -220,6 +231,7 @@ class Drafts:
             ),
             name="build",
             draft=draft.folder,
+            draft_bytes=self.settings.draft_bytes,
             room=(draft.tenant, draft.room),
         )
 
@@ -250,6 +262,10 @@ class Drafts:
         draft.last_run = run
         await self._store.write(sql.set_last_run(draft.id, msgspec.json.encode(run).decode()))
 
+    async def note_merge(self, draft: Draft, merge: Mapping[str, Any]) -> None:
+        draft.last_merge = merge
+        await self._store.write(sql.set_last_merge(draft.id, msgspec.json.encode(merge).decode()))
+
     async def show_workspace(self, draft: Draft) -> None:
         """Let the workspace's version show again where the draft has no changes of its own.
 
@@ -267,13 +283,21 @@ class Drafts:
         async with draft.lock:
             await self._sandbox.close_draft(draft.folder)
             await self._store.write(sql.delete_draft(draft.id), then=lambda: self._forget(draft))
-            await asyncio.to_thread(remove_tree, Path(draft.folder))
+            await self._remove(Path(draft.folder))
+
+    async def _remove(self, folder: Path) -> None:
+        """Remove a draft's folder. A large one is removed in the background; what is left, at the next start."""
+        task = asyncio.create_task(_remove_tree(folder))
+        self._removing.add(task)
+        task.add_done_callback(self._removing.discard)
+        await asyncio.wait([task], timeout=_REMOVE_SECONDS)
 
     def _forget(self, draft: Draft) -> None:
         self._drafts.pop(draft.id, None)
 
     def _new(self, caller: Caller, room: str, name: str) -> Draft:
         id = secrets.token_hex(4)
+        folder = str(self._folder / id)
         draft = self._drafts[id] = Draft(
             tenant=caller.tenant,
             id=id,
@@ -282,7 +306,8 @@ class Drafts:
             behalf=caller.on_behalf_of,
             name=name,
             workspace=self._workspace_of(caller.tenant, room),
-            folder=str(self._folder / id),
+            folder=folder,
+            size=DraftSize(folder),
             created_at=self._clock.now(),
         )
         return draft
@@ -292,25 +317,29 @@ class Drafts:
             await asyncio.wait([before])
         try:
             await asyncio.to_thread(save_bases, draft.folder, draft.workspace, since)
-            if time.monotonic() - draft.measured_at >= _MEASURE_SECONDS:
-                draft.measured_at = time.monotonic()
-                draft.used_bytes = await asyncio.to_thread(measure_bytes, draft.upper)
+            limit = self.settings.draft_bytes
+            if draft.size.bytes > limit or draft.size.is_due(limit):
+                await asyncio.to_thread(draft.size.measure)
         except OSError as error:
             log.warning("what the draft %s replaced cannot be kept: %s", draft.id, error)
 
 
 def remove_tree(folder: Path) -> None:
     """Remove a draft's folder, whatever permissions its programs left in it."""
+    for place, names, _ in os.walk(folder):
+        for name in names:
+            path = os.path.join(place, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
 
-    def open_up(_: object, path: str, __: object) -> None:
-        os.chmod(os.path.dirname(path), 0o700)
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.chmod(path, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        elif os.path.lexists(path):
-            os.unlink(path)
 
-    shutil.rmtree(folder, onerror=open_up)
+async def _remove_tree(folder: Path) -> None:
+    try:
+        await asyncio.to_thread(remove_tree, folder)
+    except OSError as error:
+        log.warning("the folder %s of a dropped draft cannot be removed: %s", folder, error)
 
 
 def _insert(draft: Draft) -> Statement:

@@ -75,7 +75,7 @@ class Executor:
     async def _execute(self, permit: Permit, execution: Execution) -> Ending:
         call = permit.call
         work = call.command(self._context_for(permit, execution), call.params)
-        ending = await self._within_time(permit, work, task=execution.task)
+        ending = await self._within_time(permit, work, execution=execution)
         if ending.cancelled and execution.cancelled_by:
             by = Cancelled(f"{call.command.name} was cancelled by {execution.cancelled_by}.")
             return Ending(error=by, cancelled=True)
@@ -117,7 +117,7 @@ class Executor:
         admitted: Admitted,
         work: Awaitable[Any],
         shape: Callable[[Any], Any] = to_builtins,
-        task: asyncio.Task[Any] | None = None,
+        execution: Execution | None = None,
     ) -> Ending:
         call = admitted.call
         limit: TimeLimit | None = None
@@ -126,7 +126,10 @@ class Executor:
                 work = _StartedCoroutine(work)
                 if work.is_done:
                     return Ending(shape(work.result))
-            with TimeLimit(self._deadlines, task or _this_task(), admitted.timeout) as limit:
+            task = execution.task if execution is not None else _this_task()
+            with TimeLimit(self._deadlines, task, admitted.timeout) as limit:
+                if execution is not None:
+                    execution.time_limit = limit
                 return Ending(shape(await work))
         except DoorwardError as error:
             return Ending(error=error)

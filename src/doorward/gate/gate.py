@@ -7,13 +7,13 @@ the request through. Only a `Permit` executes, and `gate/permit.py` makes it aft
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from doorward.config.settings import Settings
 from doorward.core.clock import Clock
 from doorward.core.command import Command
-from doorward.core.errors import BadParams, Conflict, Refused, Withdrawn
+from doorward.core.errors import BadParams, Refused, Withdrawn
 from doorward.core.events import Bus
 from doorward.core.model import Admitted, Call, Caller, Credential, Outcome, Request
 from doorward.gate import placeholder_guard
@@ -80,14 +80,21 @@ class Gate:
 
     async def within(self, call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
         """Run a call inside another: by its caller (or its keeper), in its room and place, through every other step."""
-        parent = self._executions.get(call.id)
-        if parent is None or parent.has_ended:
-            raise Conflict(f"{call.command.name} is not running, so nothing can run inside it.")
+        parent = self._nested.find_parent(call)
         parent.made_calls = True
         outcome = await self._answer(Progress(nested_request(call, command, params, ticket), parent=parent))
         if outcome.status == "parked":
             parent.step("waits", {"command": outcome.command, "execution": outcome.call, "ticket": outcome.ticket})
         return outcome
+
+    async def for_program(self, call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Outcome:
+        """Run a call inside another for a program of it, which waits for the approval itself."""
+        parent = self._nested.find_parent(call)
+        return await self._answer(Progress(nested_request(call, command, params, ticket), parent=parent))
+
+    def keep_program(self, call: Call) -> Callable[[], None]:
+        """Let the program that a call starts make calls after its end, until the returned function is called."""
+        return self._nested.keep(call)
 
     async def _answer(self, progress: Progress) -> Outcome:
         try:

@@ -6,12 +6,14 @@ Also ends running calls whose caller's access has ended.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
-from doorward.core.errors import NotAuthenticated
+import msgspec
+
+from doorward.core.errors import Conflict, NotAuthenticated
 from doorward.core.model import Call, Caller, Credential, Request
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.executions.execution import Execution
@@ -38,6 +40,8 @@ class NestedCalls:
         self._executions = executions
         self._throttle = throttle
         self._credentials: dict[str, Credential] = {}
+        self._kept: dict[str, _KeptCall] = {}
+        """The calls whose programs run on after their end."""
         authenticator.revocations.listen(self._end_revoked)
 
     def opened(self, progress: Progress, call: Call) -> OpenExecution:
@@ -56,6 +60,29 @@ class NestedCalls:
             self._throttle.count_without_calls(call)
         self._executions.close(execution)
 
+    def keep(self, call: Call) -> Callable[[], None]:
+        """Let the program that a running call starts make calls after its end, until the returned function is called.
+
+        Each of them is a call inside this one, by its caller, whose credential is checked again.
+        """
+        outermost = _find_outermost(self.find_parent(call))
+        credential = self._credentials.get(outermost.id, Credential())
+        self._kept[call.id] = _KeptCall(self._executions.create_unlisted(call), credential, outermost.call.caller)
+
+        def forget() -> None:
+            self._kept.pop(call.id, None)
+
+        return forget
+
+    def find_parent(self, call: Call) -> Execution:
+        """The execution in which calls inside this one run: its own or, after its end, the kept one of its program."""
+        running = self._executions.get(call.id)
+        if running is not None and not running.has_ended:
+            return running
+        if call.id in self._kept:
+            return self._kept[call.id].execution
+        raise Conflict(f"{call.command.name} is not running, so nothing can run inside it.")
+
     def _end_revoked(self, reason: str, matches: Matches) -> None:
         """Cancel the running calls that match, except the one that ended the access itself."""
         maker = self._executions.get(_CURRENT_CALL.get())
@@ -69,22 +96,31 @@ class NestedCalls:
 
     def caller(self, parent: Execution) -> Caller:
         """The caller of a call inside `parent`: its own caller or, inside agent/ask, the keeper on their behalf."""
-        outer: Execution | None = parent
-        while outer is not None:
-            credential, facts = self._credentials.get(outer.id), outer.call.command.facts
-            checked = facts.runs_agent or facts.nests_calls
-            if checked and credential is not None and self._authenticator.caller(credential) != outer.call.caller:
-                raise NotAuthenticated("The caller's permissions have changed. Run the request again.")
-            outer = outer.parent
+        credential, caller = self._find_source(parent)
+        if self._authenticator.caller(credential) != caller:
+            raise NotAuthenticated("The caller's permissions have changed. Run the request again.")
         caller = parent.call.caller
         return caller.as_keeper() if parent.call.command.facts.runs_agent else caller
 
     def credential(self, progress: Progress) -> Credential:
         """The credential of a request, or that of the outermost call that it is nested in."""
-        outer = progress.parent
-        while outer is not None and outer.parent is not None:
-            outer = outer.parent
-        return progress.request.credential if outer is None else self._credentials.get(outer.id, Credential())
+        return progress.request.credential if progress.parent is None else self._find_source(progress.parent)[0]
+
+    def _find_source(self, inner: Execution) -> tuple[Credential, Caller]:
+        """The credential of the outermost call around this one, and the caller that it stood for at its start."""
+        outermost = _find_outermost(inner)
+        kept = self._kept.get(outermost.id)
+        if kept is not None and kept.execution is outermost:
+            return kept.credential, kept.caller
+        return self._credentials.get(outermost.id, Credential()), outermost.call.caller
+
+
+class _KeptCall(msgspec.Struct, frozen=True):
+    """A call whose program runs on: the execution for calls inside it, and where it came from."""
+
+    execution: Execution
+    credential: Credential
+    caller: Caller
 
 
 class OpenExecution:
@@ -103,6 +139,12 @@ class OpenExecution:
     ) -> None:
         _CURRENT_CALL.reset(self._outer)
         self._calls._close(self._execution)
+
+
+def _find_outermost(execution: Execution) -> Execution:
+    while execution.parent is not None:
+        execution = execution.parent
+    return execution
 
 
 def nested_request(call: Call, command: str, params: Mapping[str, Any], ticket: str = "") -> Request:

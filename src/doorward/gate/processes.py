@@ -23,6 +23,7 @@ _WITH_SERVER = "ended with the server"
 _STOP_GRACE = 3.0
 _LIMITS = {
     "processes": "stopped because it started too many processes",
+    "draft": "stopped because its draft became too large (setting sandbox.draft_bytes)",
     "disk": "stopped because the disk has too little space left",
 }
 

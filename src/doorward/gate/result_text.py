@@ -137,7 +137,7 @@ def truncate(text: str, limit: int, call: str) -> str:
 
 
 def _program_details(result: dict[str, Any]) -> list[str]:
-    """The rest of a program's result: stderr, a nonzero exit code, changed files, truncation."""
+    """The rest of a program's result: stderr, a nonzero exit code, changed files, refused hosts, truncation."""
     lines = []
     if result.get("stderr"):
         lines.append(f"stderr: {result['stderr']}".rstrip("\n"))
@@ -150,6 +150,9 @@ def _program_details(result: dict[str, Any]) -> list[str]:
         lines += [f"{word}: {about[word]}" for word in ("withheld", "undo") if about.get(word)]
     if result.get("sandbox", "full") != "full":
         lines.append(f"sandbox: {result['sandbox']}")
+    if result.get("network"):
+        lines.append(f"network: {result['network']}")
+    lines += [f"refused host: {host}" for host in result.get("refusedHosts", ())]
     return lines + [f"[{words}]" for words in describe_truncation(result)]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from doorward.core.host_rules import HostRule, parse_rule
+from doorward.core.host_rules import HostTerms, parse_rule
 from doorward.gate.recipes.book import RecipeBook
-from doorward.gate.recipes.recipe import SandboxTerms
+from doorward.gate.recipes.recipe import AskedNetwork, SandboxTerms
 from doorward.rooms.rooms import Rooms
 
 _parse_rule = functools.lru_cache(2_048)(parse_rule)
@@ -19,6 +19,10 @@ def find_sandbox_terms(rooms: Rooms, recipes: RecipeBook, tenant: str, room: str
     return recipe.strategy.sandbox if recipe is not None else SandboxTerms()
 
 
-def list_hosts(terms: SandboxTerms) -> list[HostRule]:
-    """The hosts that programs may reach through the proxy."""
-    return [] if isinstance(terms.network, str) else [_parse_rule(text) for text in terms.network]
+def find_host_terms(terms: SandboxTerms) -> HostTerms:
+    """The hosts that programs may reach through the proxy, and whether a person is asked about others."""
+    network = terms.network
+    if isinstance(network, str):
+        return HostTerms(asks=network == "ask")
+    asks = isinstance(network, AskedNetwork)
+    return HostTerms(tuple(map(_parse_rule, network.hosts if isinstance(network, AskedNetwork) else network)), asks)

@@ -57,6 +57,10 @@ class SessionGrants:
         if len(self._parked) > _MOST:
             self._parked.popitem(last=False)
 
+    def find_parked(self, approval: str) -> SessionKey | None:
+        """The session of a waiting call; None if its access has ended, or Doorward was restarted since."""
+        return self._parked.get(approval)
+
     def check_known(self, approval: str) -> None:
         """Refuse an answer for a session that is not known any more."""
         if approval not in self._parked:

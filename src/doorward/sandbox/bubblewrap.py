@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 
 from doorward.sandbox import view
+from doorward.sandbox.draft_size import CACHE
 from doorward.sandbox.grants import Grant
 from doorward.sandbox.program import SandboxProfile
 
@@ -36,7 +37,7 @@ def build_zygote_command(
     words += ("--bind", "/proc", "/proc", "--dir", "/tmp", "--dir", view.LAYERS)
     words += ("--ro-bind", view.helper_code_folder(), f"{view.HELPER_CODE}/inside")
     if profile.draft:
-        words += ("--bind", profile.draft, view.LAYERS)
+        words += ("--bind", profile.draft, view.LAYERS, "--bind", f"{profile.draft}/{CACHE}", view.CACHE)
     # Read-only and copy-on-write workers remount the workspace for themselves.
     words += ("--bind", profile.workspace, view.WORKSPACE)
     for path in aliases:

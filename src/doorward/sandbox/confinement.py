@@ -64,6 +64,11 @@ class Confinement(msgspec.Struct, frozen=True):
         setup = self._setup(profile, readable, "/tmp" if self.namespaces else str(scratch))
         if toolchains is not None:
             setup["environment"] |= {"PATH": toolchains.path, **toolchains.environment}
+        if toolchains is not None and profile.draft:
+            setup["caches"] = toolchains.caches
+            setup["registry"] = toolchains.environment.get("CARGO_HOME", "")
+            setup["environment"] |= view.DRAFT_CACHES
+            setup["write"] += [view.CACHE, *toolchains.caches]
         if not self.namespaces:
             return await Zygote.start([], str(Path(view.helper_code_folder()).parent), setup)
         around = bubblewrap.build_zygote_command(self.bwrap, profile, readable, aliases)
@@ -73,7 +78,6 @@ class Confinement(msgspec.Struct, frozen=True):
         return await Zygote.start(around, view.HELPER_CODE, setup, network.descriptors if network else {})
 
     def _setup(self, profile: SandboxProfile, readable: Sequence[str], scratch: str) -> dict[str, Any]:
-        limits, build = profile.limits, profile.name == "build"
         workspace = self.workspace_path(profile)
         root = os.geteuid() == 0
         return {
@@ -83,10 +87,19 @@ class Confinement(msgspec.Struct, frozen=True):
             "workspace": workspace,
             "layers": view.LAYERS,
             "draft": bool(profile.draft),
-            "scratch": limits.scratch_bytes,
             "environment": view.make_environment(scratch),
             "read": ["/"] if self.namespaces else [*_readable_paths(profile, readable), workspace],
             "write": [scratch, "/dev/shm" if self.namespaces else scratch, *view.DEVICES],
+            "count": (root or profile.name == "build") and self.namespaces,
+            "filter": self.seccomp_filter(network=profile.network),
+            **self.describe_limits(profile),
+        }
+
+    def describe_limits(self, profile: SandboxProfile) -> dict[str, Any]:
+        """The part of the setup that has the resource limits."""
+        limits, build = profile.limits, profile.name == "build"
+        return {
+            "scratch": limits.scratch_bytes,
             "limits": {
                 "cpu": limits.cpu_seconds,
                 "together" if build else "memory": limits.memory_bytes,
@@ -96,8 +109,6 @@ class Confinement(msgspec.Struct, frozen=True):
             },
             # Where a watch stops a build that has too many, the kernel's limit is higher: it would only refuse more.
             "counted": self.counted_processes() + (limits.processes if build and self.namespaces else 0),
-            "count": (root or build) and self.namespaces,
-            "filter": self.seccomp_filter(network=profile.network),
         }
 
     def counted_processes(self) -> int:

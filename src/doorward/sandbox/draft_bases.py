@@ -13,6 +13,9 @@ from pathlib import Path
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
 from doorward.sandbox.safefs.snapshot import Snapshot, take_snapshot
 
+_OPAQUE = "user.overlay.opaque"
+_DELETED = ".deleted~"
+"""Ends the name of the mark that says since when the draft has deleted a folder of the workspace."""
 LARGEST_BASE = 16 * 1024 * 1024
 """Of larger files, which are never merged by content, only a mark is kept."""
 
@@ -43,7 +46,10 @@ def _save_folder(upper: str, lower: str, bases: str, since: int) -> None:
             status = os.lstat(below)
         except (FileNotFoundError, NotADirectoryError):
             continue  # new in the draft, with everything in it
-        if entry.is_dir(follow_symlinks=False):
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode) and (not is_folder or _is_opaque(entry.path)):
+            _mark_deleted(base, since)
+        if is_folder:
             if stat.S_ISDIR(status.st_mode):
                 _save_folder(entry.path, below, base, since)
             continue
@@ -53,6 +59,25 @@ def _save_folder(upper: str, lower: str, bases: str, since: int) -> None:
             os.makedirs(bases, 0o700, exist_ok=True)
             with contextlib.suppress(PermissionError):  # then a change of it in the workspace is a conflict
                 _save_file(below, base, status)
+
+
+def _is_opaque(folder: str) -> bool:
+    try:
+        return os.getxattr(folder, _OPAQUE, follow_symlinks=False) == b"y"
+    except OSError:
+        return False
+
+
+def _mark_deleted(base: str, since: int) -> None:
+    """Note that a folder was deleted by a call that began at `since`. What changed in it later is no part of that."""
+    if not os.path.lexists(base + _DELETED):
+        os.makedirs(os.path.dirname(base), 0o700, exist_ok=True)
+        os.symlink(str(since), base + _DELETED)
+
+
+def _forget_deleted(base: str) -> None:
+    if os.path.islink(base + _DELETED):
+        os.unlink(base + _DELETED)
 
 
 def _save_file(below: str, base: str, status: os.stat_result) -> None:
@@ -83,14 +108,29 @@ def read_base(bases: str, path: str, workspace: str, now: Snapshot | None) -> Sn
         if found is not None and found.kind == "symlink":
             same = found.content == _mark(os.lstat(f"{workspace}/{path}")).encode() if now is not None else False
             return now if same else None
+        if found is None and now is not None and _was_deleted(bases, path, workspace):
+            return now
         return found if found is not None and found.kind == "file" else None
     finally:
         os.close(root)
 
 
+def _was_deleted(bases: str, path: str, workspace: str) -> bool:
+    """Whether the draft deleted a folder around this path, in which the path has not changed since."""
+    folder = path
+    while folder := folder.rpartition("/")[0]:
+        try:
+            since = int(os.readlink(f"{bases}/{folder}{_DELETED}"))
+            return os.lstat(f"{workspace}/{path}").st_ctime_ns < since
+        except (OSError, ValueError):
+            continue
+    return False
+
+
 def renew_base(bases: str, path: str, state: Snapshot | None) -> None:
     """Make this version of a path its base, because the draft knows it now. Folders and symlinks have none."""
     base = Path(bases, path)
+    _forget_deleted(str(base))
     if base.is_symlink() or base.is_file():
         base.unlink()
     if state is not None and state.kind == "file" and state.content is not None and len(state.content) <= LARGEST_BASE:
@@ -116,8 +156,8 @@ def prune_layer(upper: str, workspace: str, bases: str) -> None:
                 with contextlib.suppress(OSError):  # it is not empty, or may not be removed
                     os.rmdir(entry.path)
         elif stat.S_ISCHR(entry.stat(follow_symlinks=False).st_mode):
-            if not os.path.lexists(below):
-                _remove(entry.path)
+            if not os.path.lexists(below) and _remove(entry.path):
+                _forget_deleted(base)
         elif entry.is_file(follow_symlinks=False) and _equals_base(entry.path, base) and _remove(entry.path):
             os.unlink(base)
 
@@ -141,18 +181,3 @@ def _equals_base(path: str, base: str) -> bool:
 
 def _mode(path: str) -> int:
     return stat.S_IMODE(os.stat(path).st_mode) | stat.S_IRUSR
-
-
-def measure_bytes(folder: str) -> int:
-    """The bytes that a folder takes on disk."""
-    total, waiting = 0, [folder]
-    while waiting:
-        try:
-            for entry in os.scandir(waiting.pop()):
-                status = entry.stat(follow_symlinks=False)
-                total += status.st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            continue
-    return total

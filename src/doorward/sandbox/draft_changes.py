@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,8 @@ from doorward.sandbox.safefs.guarded_paths import find_repository
 from doorward.sandbox.safefs.openat2 import FOLDER_FLAGS
 from doorward.sandbox.safefs.snapshot import Snapshot, digest_or_empty
 
+MOST_PATHS = 20_000
+"""Changed paths that are read at once, so that reading takes seconds and not minutes."""
 MARKERS = ("workspace", "draft")
 """The names of the two sides in conflict markers."""
 _LATEST_WINS = frozenset(("COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", "MERGE_MSG", "AUTO_MERGE"))
@@ -47,13 +50,23 @@ class DraftDifference(msgspec.Struct, frozen=True):
         return self.changes.skipped
 
 
-def read_difference(folder: str, workspace: str, room: int) -> DraftDifference:
-    """Read what a draft changes. At most `room` bytes of new content are read. This call blocks."""
+def read_difference(folder: str, workspace: str, room: int, only: Sequence[str] = ()) -> DraftDifference:
+    """Read what a draft changes, or with `only` what it changes in these paths. This call blocks.
+
+    At most `room` bytes of new content and `MOST_PATHS` paths are read; TooManyChanges is raised over these limits.
+    """
     upper_path, bases = f"{folder}/upper", f"{folder}/bases"
     ignored = IgnoredPaths(read_first([upper_path, workspace]))
     upper = os.open(upper_path, FOLDER_FLAGS)
     try:
-        raw = read_changes(upper, Path(workspace), room, None, ignored.matches)
+        raw = read_changes(
+            upper,
+            Path(workspace),
+            room,
+            None,
+            lambda path, is_folder: not _concerns(only, path) or ignored.matches(path, is_folder),
+            MOST_PATHS,
+        )
     finally:
         os.close(upper)
     items: list[OverlayChange] = []
@@ -68,7 +81,13 @@ def read_difference(folder: str, workspace: str, room: int) -> DraftDifference:
             items.append(found)
             if found is not one and one.after is not None:
                 merged[one.path] = one.after
-    return DraftDifference(msgspec.structs.replace(raw, items=items), conflicts, merged)
+    skipped = [path for path in raw.skipped if _concerns(only, path)]
+    return DraftDifference(msgspec.structs.replace(raw, items=items, skipped=skipped), conflicts, merged)
+
+
+def _concerns(only: Sequence[str], path: str) -> bool:
+    """Whether a path is one of those to read, in one of them, or a folder around one."""
+    return not only or any(f"{path}/".startswith(f"{one}/") or f"{one}/".startswith(f"{path}/") for one in only)
 
 
 def _merge(one: OverlayChange, base: Snapshot | None) -> OverlayChange | DraftConflict | None:

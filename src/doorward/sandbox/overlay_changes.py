@@ -81,11 +81,12 @@ class UnreadableChanges(Exception):
 
 
 class _LayerReader:
-    def __init__(self, upper: int, lower: int, room: int, since: int | None, skip: SkipPath) -> None:
+    def __init__(self, upper: int, lower: int, room: int, since: int | None, skip: SkipPath, most_paths: int) -> None:
         self._upper = upper
         self._lower = lower
         self._since = since
         self._skip = skip
+        self._most_paths = most_paths
         self._keep = room
         """Bytes of replaced content that may still be kept."""
         self._room = room
@@ -145,7 +146,7 @@ class _LayerReader:
 
     def _check_limit(self, path: str) -> None:
         path.encode()  # a name that is not text cannot be shown, stored or approved
-        if len(self.removals) + len(self.additions) >= MOST_PATHS:
+        if len(self.removals) + len(self.additions) >= self._most_paths:
             raise TooManyChanges
 
     def _new_folder(self, path: str) -> None:
@@ -198,18 +199,23 @@ SkipPath = Callable[[str, bool], bool]
 
 
 def read_changes(
-    upper: int, workspace: Path, room: int, since: int | None, skip: SkipPath = lambda _, __: False
+    upper: int,
+    workspace: Path,
+    room: int,
+    since: int | None,
+    skip: SkipPath = lambda _, __: False,
+    most_paths: int | None = None,
 ) -> OverlayChanges:
     """Read the changes in the layer `upper` against the workspace as it is now.
 
-    At most `room` bytes of new content are allowed, and as many bytes of replaced content are kept. Raises
-    ChangedMeanwhile when the workspace changed after `since`, if that is given; TooManyChanges over the limits;
+    At most `room` bytes of new content and `most_paths` paths are allowed; of replaced content, `room` bytes are kept.
+    Raises ChangedMeanwhile when the workspace changed after `since`, if that is given; TooManyChanges over the limits;
     UnicodeEncodeError for a name that is not text; and OSError for a path that cannot be read.
     """
     lower = os.open(workspace, FOLDER_FLAGS)
     try:
         folder = os.fstat(lower)
-        reader = _LayerReader(upper, lower, room, since, skip)
+        reader = _LayerReader(upper, lower, room, since, skip, most_paths or MOST_PATHS)
         reader.compare_folder("", hides=False)
     finally:
         os.close(lower)

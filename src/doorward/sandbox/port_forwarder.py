@@ -14,12 +14,11 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable
 
-from doorward.sandbox.relay import LARGEST_HEAD, relay, write_text
+from doorward.sandbox.connection_listener import ConnectionListener
+from doorward.sandbox.relay import relay, write_text
 
 LINK_SECONDS = 60.0
 _PATH = "/.doorward-open/"
-_HEAD_SECONDS = 30.0
-_MOST_CONNECTIONS = 128
 _REQUEST = re.compile(rb"[A-Z]{1,32} ([!-~]+) HTTP/1\.[01]")
 
 
@@ -31,13 +30,13 @@ class PortForwarder:
         self._cookie = secrets.token_urlsafe(32)
         self._links: dict[str, float] = {}
         """Links that were not used yet, with the loop time until which each works."""
-        self._server: asyncio.Server | None = None
+        self._listener = ConnectionListener(self._answer)
         self._port = 0
-        self._open: set[asyncio.Task[None]] = set()
 
     async def listen(self) -> None:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=LARGEST_HEAD)
-        self._port = self._server.sockets[0].getsockname()[1]
+        sock = socket.create_server(("127.0.0.1", 0))
+        self._port = sock.getsockname()[1]
+        await self._listener.listen(sock)
 
     def make_link(self) -> str:
         """A link that works once, within a minute. The browser that opens it may use the port from then on."""
@@ -48,28 +47,7 @@ class PortForwarder:
         return f"http://{self._host}:{self._port}{_PATH}{token}"
 
     def close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-        for task in self._open:
-            task.cancel()
-
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= _MOST_CONNECTIONS:
-            writer.transport.abort()
-            return
-        task = asyncio.create_task(self._serve(reader, writer))
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            async with asyncio.timeout(_HEAD_SECONDS):
-                head = await reader.readuntil(b"\r\n\r\n")
-            await self._answer(head, reader, writer)
-        except (OSError, EOFError, TimeoutError, asyncio.LimitOverrunError):
-            pass  # the browser closed the connection, or sent no request
-        finally:
-            writer.close()
+        self._listener.close()
 
     async def _answer(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line, _, fields = head.partition(b"\r\n")

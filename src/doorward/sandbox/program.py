@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 import msgspec
+
+from doorward.sandbox.draft_size import DraftSize
 
 FileAccess = Literal["read", "write", "copy"]
 """Access to the workspace: read-only, read-write, or copy-on-write (writes do not reach the workspace)."""
@@ -40,6 +42,8 @@ class SandboxProfile(msgspec.Struct, frozen=True):
     name: ProfileName = "tool"
     draft: str = ""
     """Folder of the draft that it works on, with the layers of its overlay; empty for the workspace itself."""
+    draft_bytes: int = 0
+    """Maximum size of that draft on disk."""
     room: RoomKey | None = None
     """The room of the program. Without `network`, the programs of a room share a network namespace; outside rooms, each
     has its own."""
@@ -55,7 +59,10 @@ OutputStream = Literal["stdout", "stderr"]
 OnOutput = Callable[[OutputStream, bytes], None]
 """Called with each piece of output as it arrives, up to the limit."""
 
-StopReason = Literal["", "time", "processes", "memory", "disk"]
+AskToConnect = Callable[[str, int], Awaitable[None]]
+"""Asks whether a program may connect to a host and port. Raises DoorwardError with the reason if it may not."""
+
+StopReason = Literal["", "time", "processes", "memory", "disk", "draft"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,8 +80,12 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """Existing paths in the workspace that it may not change although it may write there. Needs namespaces."""
     seconds: float = 30.0
     """Wall-clock time limit."""
+    ask_to_connect: AskToConnect | None = None
+    """Asks about hosts that the recipe of its room does not list, where that recipe says so."""
     output_bytes: int = 1_000_000
     """Bytes of each stream to keep; the rest is only counted."""
+    draft_size: DraftSize | None = None
+    """The size of its draft, which is measured while it runs."""
     resident: bool = False
     """Whether it runs until somebody stops it: without time limits, and its output is passed on but not kept."""
 

@@ -14,7 +14,9 @@ import msgspec
 
 from doorward.core.errors import CommandFailed
 from doorward.sandbox.confinement import ConfinementLevel
+from doorward.sandbox.draft_size import DraftSizeWatch
 from doorward.sandbox.inside.messages import MAX_MESSAGE_BYTES, encode
+from doorward.sandbox.output_filter import OutputFilter
 from doorward.sandbox.program import OnOutput, OutputStream, Program, SandboxResult, StopReason
 from doorward.sandbox.resource_watch import DiskWatch
 from doorward.sandbox.worker import Worker
@@ -30,6 +32,7 @@ class OutputCapture:
         self._keeps = keeps
         self._on_output = tell
         self._kept = bytearray()
+        self.filter = OutputFilter(())
         self.total = 0
         """Bytes written, kept or not."""
         self._loop = asyncio.get_running_loop()
@@ -71,12 +74,14 @@ class OutputCapture:
         room = self._most - self.total
         self.total += len(piece)
         if room > 0:
-            piece = piece[:room]
-            if self._keeps:
-                self._kept += piece
-            if self._on_output is not None:
-                self._on_output(self._stream, piece)
+            self._pass_on(self.filter.hide(piece[:room]))
         return True
+
+    def _pass_on(self, piece: bytes) -> None:
+        if self._keeps:
+            self._kept += piece
+        if piece and self._on_output is not None:
+            self._on_output(self._stream, piece)
 
     def _close_read_end(self) -> None:
         if self._read_end >= 0:
@@ -84,6 +89,7 @@ class OutputCapture:
                 self._loop.remove_reader(self._read_end)
             os.close(self._read_end)
             self._read_end = -1
+            self._pass_on(self.filter.finish())
 
 
 _WATCH_AFTER = 0.002
@@ -99,11 +105,40 @@ class ProgramRun:
         self._err = OutputCapture("stderr", program.output_bytes, on_output, keeps=keeps)
         self._stopped: StopReason = ""
         self._timer: asyncio.TimerHandle | None = None
+        self._time_limit: asyncio.TimerHandle | None = None
+        self._seconds_left = program.seconds
+        """The rest of its time, while the time limit is paused."""
+        self._pauses = 0
+
+    def hide(self, *secrets: str) -> None:
+        """Hide these secrets in its output."""
+        for output in (self._out, self._err):
+            output.filter = OutputFilter(tuple(one.encode() for one in secrets))
+
+    def pause(self) -> None:
+        """Stop counting its time, until `resume` was called as often."""
+        self._pauses += 1
+        if self._time_limit is not None:
+            self._seconds_left = self._time_limit.when() - asyncio.get_running_loop().time()
+            self._time_limit.cancel()
+            self._time_limit = None
+
+    def resume(self) -> None:
+        self._pauses -= 1
+        self._set_time_limit()
 
     async def run(
-        self, folder: str, environment: Mapping[str, str], level: ConfinementLevel, disk: tuple[str, int] | None
+        self,
+        folder: str,
+        environment: Mapping[str, str],
+        level: ConfinementLevel,
+        disk: tuple[str, int] | None,
+        draft_bytes: int,
     ) -> tuple[SandboxResult, int]:
-        """Run the program; return its result and the descriptor of its copy-on-write layer, or -1."""
+        """Run the program; return its result and the descriptor of its copy-on-write layer, or -1.
+
+        `disk` has a folder on the disk to watch and the bytes to keep free on it.
+        """
         program = self._program
         begin = {"argv": program.argv, "environment": environment, "folder": folder, "stays": program.resident}
         if program.workspace_path:
@@ -114,7 +149,11 @@ class ProgramRun:
                 f"The program's arguments are too long: {len(message)} bytes, at most {MAX_MESSAGE_BYTES}."
             )
         begun, stamp = time.monotonic(), time.time_ns()
-        watch = DiskWatch(*disk, lambda: self._stop("disk")) if disk is not None else None
+        watches: list[DiskWatch | DraftSizeWatch] = []
+        if disk is not None:
+            watches.append(DiskWatch(*disk, lambda: self._stop("disk")))
+        if program.draft_size is not None:
+            watches.append(DraftSizeWatch(program.draft_size, draft_bytes, lambda: self._stop("draft")))
         stdin = (_open_stdin(program.stdin),) if program.stdin else ()
         try:
             self._worker.start_program(message, (self._out.write_end, self._err.write_end, *stdin))
@@ -123,9 +162,11 @@ class ProgramRun:
             self._timer = asyncio.get_running_loop().call_later(_WATCH_AFTER, self._watch)
             answer = await self._worker.wait_ended()
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
-            if watch is not None:
+            self._pauses += 1  # its time does not count any more
+            for timer in (self._timer, self._time_limit):
+                if timer is not None:
+                    timer.cancel()
+            for watch in watches:
                 watch.close()
             for descriptor in stdin:
                 os.close(descriptor)
@@ -156,10 +197,14 @@ class ProgramRun:
         """Start to read output as it arrives, and set the time limit."""
         self._out.start_reading()
         self._err.start_reading()
-        if self._program.resident:
-            return
-        rest = max(0.0, self._program.seconds - _WATCH_AFTER)
-        self._timer = asyncio.get_running_loop().call_later(rest, self._stop, "time")
+        self._timer = None
+        self._seconds_left = max(0.0, self._seconds_left - _WATCH_AFTER)
+        self._set_time_limit()
+
+    def _set_time_limit(self) -> None:
+        if not self._pauses and self._timer is None and not self._program.resident:
+            loop = asyncio.get_running_loop()
+            self._time_limit = loop.call_later(self._seconds_left, self._stop, "time")
 
     def _stop(self, why: StopReason) -> None:
         self._stopped = why

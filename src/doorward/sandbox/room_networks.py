@@ -1,30 +1,40 @@
-"""The networks of rooms: one namespace for the programs of each room, with a proxy where its recipe lists hosts."""
+"""The networks of rooms: one namespace for the programs of each, with a proxy that reaches what its recipe says."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
+import functools
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
+from doorward.core.errors import NotPermitted
+from doorward.core.host_rules import HostTerms
 from doorward.sandbox import view
 from doorward.sandbox.egress_proxy import EgressProxy, EgressRules
 from doorward.sandbox.grants import is_beneath
 from doorward.sandbox.inside.network_namespace import PROXY_PORT
 from doorward.sandbox.network_namespace import NetworkNamespace
 from doorward.sandbox.port_forwarder import connect_in_room
-from doorward.sandbox.program import RoomKey
+from doorward.sandbox.program import AskToConnect, RoomKey
+from doorward.sandbox.proxy_access import ProxyAccess, RunningProgram
 from doorward.sandbox.worker import WorkerGone
 
-_PROXY = f"http://127.0.0.1:{PROXY_PORT}"
-_PROXY_VARIABLES = {
-    **dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), _PROXY),
-    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1"),
-    # Node's own fetch and Yarn do not read the variables above by themselves.
-    "NODE_USE_ENV_PROXY": "1",
-    **dict.fromkeys(("YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"), _PROXY),
+_FOR_PROXY = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_FOR_YARN = ("YARN_HTTP_PROXY", "YARN_HTTPS_PROXY")
+_WAITING_SECONDS = 900
+_WHERE_ASKED = {
+    **dict.fromkeys(("PIP_DEFAULT_TIMEOUT", "UV_HTTP_TIMEOUT", "CARGO_HTTP_TIMEOUT"), str(_WAITING_SECONDS)),
+    **dict.fromkeys(("YARN_HTTP_TIMEOUT", "npm_config_fetch_timeout"), str(_WAITING_SECONDS * 1000)),
+    **dict.fromkeys(("npm_config_update_notifier", "YARN_ENABLE_TELEMETRY"), "false"),
+    **dict.fromkeys(("NO_UPDATE_NOTIFIER", "PIP_DISABLE_PIP_VERSION_CHECK", "DO_NOT_TRACK"), "1"),
+    **dict.fromkeys(("NEXT_TELEMETRY_DISABLED", "ASTRO_TELEMETRY_DISABLED", "DOTNET_CLI_TELEMETRY_OPTOUT"), "1"),
+    "GOTELEMETRY": "off",
 }
+"""Where a person may be asked about a connection, package managers wait for it, and tools make none on their own: a
+test run that looks for a newer version of its tool would ask each time."""
 
 
 class _RoomNetwork:
@@ -45,6 +55,12 @@ class RoomNetworks:
         self._creating = asyncio.Lock()
         self._reached_loopback = False
 
+    @functools.cached_property
+    def _trust(self) -> dict[str, str]:
+        """The variables with the files of trusted certificates that programs see."""
+        named = self._rules.environment if self._rules is not None else {}
+        return {name: path for name, path in named.items() if _is_visible(path)}
+
     @property
     def reached_loopback(self) -> bool:
         """Whether a program reached a port of this machine through a proxy."""
@@ -55,20 +71,32 @@ class RoomNetworks:
         async with self._creating:
             found = self._networks.get(room)
             if found is None:
-                rules = self._rules or EgressRules(lambda _: (), _resolve_nothing)
+                rules = self._rules or EgressRules(lambda _: HostTerms(), _resolve_nothing)
                 found = _RoomNetwork(await NetworkNamespace.create(bwrap), EgressProxy(room, rules))
                 self._networks[room] = found
             found.users += 1
         return found.namespace, lambda: self._release(room, found)
 
-    async def open_proxy(self, room: RoomKey) -> Mapping[str, str]:
-        """The variables with which a program of the room uses its proxy; none where its recipe lists no hosts."""
+    @contextlib.asynccontextmanager
+    async def open_proxy(
+        self, room: RoomKey, ask: AskToConnect | None, program: RunningProgram
+    ) -> AsyncIterator[Mapping[str, str]]:
+        """The variables with which a program of the room uses its proxy, until the context ends.
+
+        `ask` asks about hosts that the recipe does not list.
+        """
         found = self._networks.get(room)
-        if self._rules is None or found is None or not self._rules.list_hosts(room):
-            return {}
+        if self._rules is None or found is None:
+            yield {}
+            return
         await found.proxy.listen(found.namespace.proxy)
-        trust = {name: path for name, path in self._rules.environment.items() if _is_visible(path)}
-        return {**_PROXY_VARIABLES, **trust}
+        access = ProxyAccess(ask or _ask_nobody, program)
+        found.proxy.admit(access)
+        try:
+            more = _WHERE_ASKED if self._rules.find_terms(room).asks else {}
+            yield {**_list_proxy_variables(access), **self._trust, **more}
+        finally:
+            await found.proxy.dismiss(access)
 
     async def connect(self, room: RoomKey, port: int) -> socket.socket:
         """Connect to a port of the room's loopback. Raises OSError when no program listens there."""
@@ -101,10 +129,25 @@ class RoomNetworks:
             found.close()
 
 
+def _list_proxy_variables(access: ProxyAccess) -> dict[str, str]:
+    proxy = f"http://{access.userinfo}@127.0.0.1:{PROXY_PORT}"
+    return {
+        **dict.fromkeys(_FOR_PROXY, proxy),
+        **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1"),
+        # Node's own fetch and Yarn do not read the variables above by themselves.
+        "NODE_USE_ENV_PROXY": "1",
+        **dict.fromkeys(_FOR_YARN, proxy),
+    }
+
+
 def _is_visible(path: str) -> bool:
     """Whether programs see this file of the system."""
     places = (*view.list_system_folders(), *view.list_etc_files(network=False))
     return any(is_beneath(os.path.realpath(path), os.path.realpath(place)) for place in places)
+
+
+async def _ask_nobody(host: str, port: int) -> None:
+    raise NotPermitted("This program cannot ask a person.")
 
 
 async def _resolve_nothing(host: str, port: int, *, named: bool = False) -> list[str]:

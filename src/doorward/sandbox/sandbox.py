@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -80,7 +81,7 @@ class Sandbox:
         found = await self._check_profile(profile)
         pool = self._pools.get_pool(profile)
         try:
-            worker = await pool.take(profile.files, program.read_only if found.namespaces else (), resident=True)
+            worker = await pool.take(profile.files, _describe_worker(found, profile, program), resident=True)
         except WorkerGone as error:
             raise CommandFailed(f"The sandbox of {program.argv[0]} could not be started: {error}.") from error
         started = ResidentProgram(
@@ -201,8 +202,7 @@ class Sandbox:
         self, found: Confinement, profile: SandboxProfile, program: Program, on_output: OnOutput | None
     ) -> tuple[SandboxResult, int]:
         pool = self._pools.get_pool(profile)
-        read_only = program.read_only if found.namespaces else ()
-        worker = await pool.take(profile.files, read_only)
+        worker = await pool.take(profile.files, _describe_worker(found, profile, program))
         return await self._run_in(found, pool, worker, profile, program, on_output)
 
     async def _run_in(
@@ -220,12 +220,17 @@ class Sandbox:
         folder = f"{found.workspace_path(profile)}/{program.folder}"
         try:
             running = ProgramRun(program, worker, on_output)
+            if found.namespaces and profile.room_network:
+                opened = self._networks.open_proxy(profile.room_network, program.ask_to_connect, running)
+                async with opened as proxy:
+                    return await running.run(
+                        folder, {**proxy, **program.environment}, found.level, disk, profile.draft_bytes
+                    )
             if found.namespaces:
-                proxy = await self._networks.open_proxy(profile.room_network) if profile.room_network else {}
-                return await running.run(folder, {**proxy, **program.environment}, found.level, disk)
+                return await running.run(folder, program.environment, found.level, disk, profile.draft_bytes)
             with self._temporary_folder() as temporary:
                 environment = {**temporary, **program.environment}
-                return await running.run(folder, environment, found.level, disk)
+                return await running.run(folder, environment, found.level, disk, profile.draft_bytes)
         finally:
             pool.give_back(worker)
 
@@ -306,7 +311,8 @@ class Sandbox:
 
     def find_toolchains(self, profile: SandboxProfile) -> Toolchains:
         """The toolchains that build programs with this profile can use."""
-        return find_toolchains(self._home, profile.workspace, network=profile.network)
+        network = profile.network and not profile.draft  # in a draft their caches are writable
+        return find_toolchains(self._home, profile.workspace, network=network)
 
     @contextlib.contextmanager
     def _temporary_folder(self) -> Iterator[dict[str, str]]:
@@ -325,3 +331,9 @@ class Sandbox:
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self._home))
         return self._scratch
+
+
+def _describe_worker(found: Confinement, profile: SandboxProfile, program: Program) -> dict[str, Any]:
+    """The setup of one worker, besides that of its zygote. All programs of a draft share a zygote, not their limits."""
+    setup = found.describe_limits(profile) if profile.draft else {}
+    return {**setup, "read_only": program.read_only} if program.read_only and found.namespaces else setup

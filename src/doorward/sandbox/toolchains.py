@@ -24,6 +24,8 @@ class Toolchains(msgspec.Struct, frozen=True):
     """The PATH of build programs."""
     environment: dict[str, str] = {}
     """Variables that tell tools where their files are, because HOME is a temporary folder."""
+    caches: tuple[str, ...] = ()
+    """Those of the folders into which tools write what they download. In a draft they are copy-on-write."""
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -41,6 +43,8 @@ class _Kind(msgspec.Struct, frozen=True):
     """Variables to set, with a part of the root; only if that part exists."""
     sets_offline: tuple[tuple[str, str], ...] = ()
     """The same for programs without network. With it, tools need a cache they can write."""
+    caches: tuple[str, ...] = ()
+    """The parts into which tools write what they download."""
 
 
 _KINDS = (
@@ -52,14 +56,21 @@ _KINDS = (
     _Kind(".volta", "VOLTA_HOME", ("tools/image",), ("tools/image/node/*/bin",)),
     _Kind(".asdf", "ASDF_DATA_DIR", ("installs",), ("installs/*/*/bin",)),
     _Kind(".local/share/mise", "MISE_DATA_DIR", ("installs",), ("installs/*/*/bin",)),
-    _Kind(".cargo", "CARGO_HOME", ("bin", "registry"), ("bin",), sets_offline=(("CARGO_HOME", "registry/.."),)),
+    _Kind(
+        ".cargo",
+        "CARGO_HOME",
+        ("bin", "registry"),
+        ("bin",),
+        sets_offline=(("CARGO_HOME", "registry/.."),),
+        caches=("registry",),
+    ),
     _Kind(
         ".rustup",
         "RUSTUP_HOME",
         ("toolchains", "settings.toml", "update-hashes", "tmp"),
         sets=(("RUSTUP_HOME", "toolchains/.."),),
     ),
-    _Kind("go", "GOPATH", ("bin", "pkg/mod"), ("bin",), sets_offline=(("GOMODCACHE", "pkg/mod"),)),
+    _Kind("go", "GOPATH", ("bin", "pkg/mod"), ("bin",), sets_offline=(("GOMODCACHE", "pkg/mod"),), caches=("pkg/mod",)),
     _Kind(".local/share/pnpm", "PNPM_HOME", ("store", "global"), ()),
     _Kind(".bun", "BUN_INSTALL", ("bin",), ("bin",)),
     _Kind(".deno", "DENO_INSTALL", ("bin",), ("bin",)),
@@ -80,6 +91,7 @@ def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) 
     folders: list[str] = []
     programs: list[str] = []
     environment: dict[str, str] = {}
+    caches: list[str] = []
     for kind in _KINDS:
         root = os.environ.get(kind.variable, "") if kind.variable else ""
         root = os.path.normpath(root) if root.startswith("/") else str(home / kind.root)
@@ -88,6 +100,7 @@ def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) 
         if not usable:
             continue
         folders += usable
+        caches += [place for part in kind.caches if (place := os.path.join(root, part)) in usable]
         programs += [found for pattern in kind.programs for found in _find_programs(root, pattern.split("/"))]
         for name, part in (*kind.sets, *(() if network else kind.sets_offline)):
             if os.path.isdir(os.path.join(root, part)):
@@ -96,7 +109,7 @@ def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) 
     programs += [place for place in _MACHINE if os.path.isdir(place)]
     if any(os.path.dirname(place) == str(home / ".local/bin") for place in folders):
         programs.append(str(home / ".local/bin"))
-    return Toolchains(tuple(dict.fromkeys(folders)), _order_path(programs, folders), environment)
+    return Toolchains(tuple(dict.fromkeys(folders)), _order_path(programs, folders), environment, tuple(caches))
 
 
 def _is_usable(place: str, home: Path, doorward_home: Path, workspace: str) -> bool:

@@ -16,6 +16,17 @@ HELPER_CODE = "/run/doorward"
 """Folder of the helpers' code inside the sandbox."""
 LAYERS = "/run/layers"
 """Folder of a worker's copy-on-write layers."""
+CACHE = "/run/cache"
+"""Folder of a draft in which its programs keep caches between runs."""
+DRAFT_CACHES = {
+    "XDG_CACHE_HOME": CACHE,
+    "npm_config_cache": f"{CACHE}/npm",
+    "PNPM_HOME": f"{CACHE}/pnpm",
+    "YARN_GLOBAL_FOLDER": f"{CACHE}/yarn",
+    "CARGO_HOME": f"{CACHE}/cargo",
+    "GOPATH": f"{CACHE}/go",
+}
+"""Variables with which tools keep their caches there."""
 
 
 def strip_workspace(path: str) -> str:

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import socket
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -30,8 +31,10 @@ class NotStarted(WorkerGone):
 
 
 class Worker:
-    def __init__(self, sock: socket.socket, files: FileAccess) -> None:
+    def __init__(self, sock: socket.socket, files: FileAccess, setup: Mapping[str, Any]) -> None:
         self.files: FileAccess = files
+        self.setup = setup
+        """The options that only this worker has."""
         self._sock = sock
         self._loop = asyncio.get_running_loop()
         self._result: asyncio.Future[dict[str, Any]] = self._loop.create_future()

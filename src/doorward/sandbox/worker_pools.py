@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -26,22 +26,24 @@ class WorkerPool:
         self._taken = 0
         self._used_at = asyncio.get_running_loop().time()
 
-    async def take(self, files: FileAccess, read_only: Sequence[str] = (), *, resident: bool = False) -> Worker:
-        """Take a worker for one program, and give it back afterwards. Waits while the pool is at its limit.
+    async def take(
+        self, files: FileAccess, setup: Mapping[str, Any] | None = None, *, resident: bool = False
+    ) -> Worker:
+        """Take a worker with this setup for one program, and give it back afterwards. Waits while the pool is full.
 
-        A program with `read_only` paths gets a worker of its own, and so does one that is `resident`: it runs until
-        somebody stops it, and does not count against the limit.
+        A `resident` program gets a worker of its own: it runs until somebody stops it, and does not count against the
+        limit of the pool.
         """
+        setup = setup or {}
         self._taken += 1
         try:
             if resident:
-                worker = await self._start_worker(files, {"read_only": read_only})
+                worker = await self._start_worker(files, setup)
                 worker.resident = True
                 return worker
             await self._places.acquire()
             try:
-                idle = None if read_only else self._take_idle(files)
-                return idle or await self._start_worker(files, {"read_only": read_only})
+                return self._take_idle(files, setup) or await self._start_worker(files, setup)
             except BaseException:
                 self._places.release()
                 raise
@@ -81,11 +83,11 @@ class WorkerPool:
         if zygote is not None:
             await zygote.close()
 
-    def _take_idle(self, files: FileAccess) -> Worker | None:
-        """Take an idle worker that is still alive, if there is one."""
+    def _take_idle(self, files: FileAccess, setup: Mapping[str, Any]) -> Worker | None:
+        """Take an idle worker that is still alive and has this setup, if there is one. Others are closed."""
         while self._idle[files]:
             worker = self._idle[files].pop()
-            if worker.alive:
+            if worker.alive and worker.setup == setup:
                 return worker
             worker.close()
         return None

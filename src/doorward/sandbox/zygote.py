@@ -56,15 +56,16 @@ class Zygote:
 
         `setup` adds options for this worker only.
         """
+        setup = setup or {}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            messages.send(self._control, messages.encode({**(setup or {}), "files": files}), (theirs.fileno(),))
+            messages.send(self._control, messages.encode({**setup, "files": files}), (theirs.fileno(),))
         except OSError as error:
             ours.close()
             raise WorkerGone(f"the sandbox ended: {self.last_error_line() or error.strerror}") from error
         finally:
             theirs.close()
-        worker = Worker(ours, files)
+        worker = Worker(ours, files, setup)
         await worker.wait_ready()
         return worker
 

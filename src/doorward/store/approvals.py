@@ -78,7 +78,10 @@ def insert(row: dict[str, Any]) -> Statement:
 
 
 class Decision(NamedTuple):
-    """One person's decision: `scope` says how long it lasts, `rule` which calls it covers beyond this one."""
+    """One person's decision: `scope` says how long it lasts, `rule` which calls it covers beyond this one.
+
+    An `effect` replaces the effect that was previewed.
+    """
 
     decider: str
     verdict: str
@@ -86,6 +89,7 @@ class Decision(NamedTuple):
     scope: str = "once"
     rule: str = ""
     reason: str = ""
+    effect: bytes | None = None
 
 
 def decide(id: str, decision: Decision, counted: Sequence[str]) -> list[Statement]:
@@ -93,12 +97,13 @@ def decide(id: str, decision: Decision, counted: Sequence[str]) -> list[Statemen
 
     Only the approvals of the `counted` people count for the quorum.
     """
-    decider, verdict, now, scope, rule, reason = decision
+    decider, verdict, now, scope, rule, reason, effect = decision
     late = "it has already been decided, or has expired"
     change = (
         f"state = 'denied', reason = ?, {_FORGET}"
         if verdict == "deny"
-        else "state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
+        else "reason = ?, effect = coalesce(?, effect),"
+        " state = CASE WHEN (SELECT count(*) FROM decisions AS d WHERE d.approval = approvals.id"
         " AND d.verdict = 'approve' AND d.decider IN (SELECT value FROM json_each(?))) >= quorum"
         " THEN 'approved' ELSE 'pending' END"
     )
@@ -113,7 +118,7 @@ def decide(id: str, decision: Decision, counted: Sequence[str]) -> list[Statemen
         ),
         Statement(
             settle,
-            (now, reason, id, now) if verdict == "deny" else (now, json.dumps(list(counted)), id, now),
+            (now, reason, id, now) if verdict == "deny" else (now, reason, effect, json.dumps(list(counted)), id, now),
             rows=1,
             otherwise=late,
         ),

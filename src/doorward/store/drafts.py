@@ -9,7 +9,8 @@ from doorward.store.sqlite import Statement, Store
 
 async def all_drafts(store: Store) -> list[dict[str, Any]]:
     return await store.read(
-        "SELECT tenant, id, room, caller, behalf, name, workspace, merging, last_run, created_at FROM drafts"
+        "SELECT tenant, id, room, caller, behalf, name, workspace, merging, last_run, last_merge,"
+        " created_at FROM drafts"
     )
 
 
@@ -30,6 +31,10 @@ def set_merging(id: str, call: str) -> Statement:
 
 def set_last_run(id: str, run: str) -> Statement:
     return Statement("UPDATE drafts SET last_run = ? WHERE id = ?", (run, id))
+
+
+def set_last_merge(id: str, merge: str) -> Statement:
+    return Statement("UPDATE drafts SET last_merge = ? WHERE id = ?", (merge, id))
 
 
 def delete_draft(id: str) -> Statement:

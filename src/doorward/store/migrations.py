@@ -328,6 +328,11 @@ ALTER TABLE before_images ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
 """
 """The workspace of the call that made a change; empty for changes from before rooms had workspaces."""
 
+DRAFT_MERGES = """
+ALTER TABLE drafts ADD COLUMN last_merge TEXT NOT NULL DEFAULT '';
+"""
+"""What a person merged of a draft last, for its agent."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -353,6 +358,7 @@ STEPS = (
     DRAFTS,
     APPROVAL_ANSWERS,
     IMAGE_WORKSPACES,
+    DRAFT_MERGES,
 )
 
 

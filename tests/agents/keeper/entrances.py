@@ -32,8 +32,8 @@ from doorward.doors.http.applications import HttpApplications
 from doorward.doors.http.ports import listen
 from doorward.doors.http.server import serve
 from settling import settled
+from waiting import PATIENCE
 
-PATIENCE = 60.0
 PATH = "/api/agent/ai"
 HALL = {
     "recipeId": "hall",

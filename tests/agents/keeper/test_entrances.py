@@ -18,6 +18,7 @@ from doorward.cli.shell_transport import ShellTransport
 from doorward.core.events import CommandExecuted, Event
 from doorward.gate.executions.notices import Notice, StepNotice
 from keeper_house import Kept, run
+from waiting import PATIENCE
 
 ASKED = {
     "how many rooms do we have": "2",
@@ -131,7 +132,7 @@ class Waiting:
             self.over.set()
 
     def let(self) -> None:
-        assert self.begun.wait(30)
+        assert self.begun.wait(PATIENCE)
         self._loop.call_soon_threadsafe(self._let.set)
 
 
@@ -174,11 +175,11 @@ async def left(doors: Doors, keeper: Kept, asking: Awaitable[Any]) -> str:
 
     deaf = doors.house.services.events.subscribe(heard, CommandExecuted)
     task = asyncio.ensure_future(asking)
-    assert await asyncio.to_thread(model.begun.wait, 30)
+    assert await asyncio.to_thread(model.begun.wait, PATIENCE)
     task.cancel()
     await asyncio.wait([task])
-    assert await asyncio.to_thread(model.over.wait, 30)
-    code = await asyncio.to_thread(recorded.get, timeout=30)
+    assert await asyncio.to_thread(model.over.wait, PATIENCE)
+    code = await asyncio.to_thread(recorded.get, timeout=PATIENCE)
     deaf()
     return code
 

@@ -22,10 +22,9 @@ from doorward.agents.models.model import (
 from doorward.agents.models.registry import ModelRegistry
 from doorward.config.settings import ModelSettings as Limits
 from doorward.config.settings import ProviderSettings
+from waiting import PATIENCE
 
 Kind = Literal["openai", "anthropic"]
-PATIENCE = 60.0
-"""Seconds after which a test that waits has failed; nothing is asserted about less."""
 KEY = "sk-key-of-the-tests-0123456789"
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n\r\n"
 TOOL = ToolSpec("data_list", "List records.", {"type": "object", "properties": {"collection": {"type": "string"}}})

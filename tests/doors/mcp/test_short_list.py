@@ -60,6 +60,7 @@ async def test_a_coding_room_lists_what_agents_need_below_30_kb(house: McpHouse)
     assert {*needed.split(), "search_commands", "run_command", "resume_approved"} <= set(tools)
     assert not [name for name, tool in tools.items() if "outputSchema" in tool]
     assert "shell_wc" not in tools
+    assert "a person is asked about each host" in (await web.ask("server/discover")).result["instructions"]
     (workspace(house) / "a.txt").write_text("one\n")
     counted = await web.call("shell_wc", files=["a.txt"], lines=True)
     assert counted.result["content"][0]["text"].startswith("Result: 1 a.txt"), counted.result

@@ -61,7 +61,7 @@ def split_lines(text: str) -> list[str]:
 
 
 class Diff(NamedTuple):
-    """The change of one file: a complete unified diff, or one sentence when either side is binary."""
+    """The change of one file, or one hunk of it: a unified diff, or one sentence when either side is binary."""
 
     text: str
     added: int = 0
@@ -82,16 +82,18 @@ def unified_diff(path: str, before: bytes | None, after: bytes | None) -> Diff:
         return Diff(f"Binary file {path}: {len(before or b'')} bytes become {len(after or b'')}.")
     old = split_lines((before or b"").decode())
     new = split_lines((after or b"").decode())
-    pieces = [
-        f"--- {'/dev/null' if before is None else f'a/{path}'}\n",
-        f"+++ {'/dev/null' if after is None else f'b/{path}'}\n",
-    ]
-    added = removed = 0
-    for group in _groups(old, new):
-        pieces.extend(_hunk(group, old, new))
-        removed += sum(b - a for tag, a, b, _, _ in group if tag != "equal")
-        added += sum(d - c for tag, _, _, c, d in group if tag != "equal")
-    return Diff("".join(pieces), added, removed)
+    names = (
+        f"--- {'/dev/null' if before is None else f'a/{path}'}\n+++ {'/dev/null' if after is None else f'b/{path}'}\n"
+    )
+    hunks = [_render_hunk(group, old, new) for group in _groups(old, new)]
+    text = names + "".join(one.text for one in hunks)
+    return Diff(text, sum(one.added for one in hunks), sum(one.removed for one in hunks))
+
+
+def list_hunks(before: bytes, after: bytes) -> list[Diff]:
+    """The hunks of a file's diff, each with its heading."""
+    old, new = split_lines(before.decode()), split_lines(after.decode())
+    return [_render_hunk(group, old, new) for group in _groups(old, new)]
 
 
 def select_hunks(before: bytes, after: bytes, chosen: Container[int]) -> bytes:
@@ -143,7 +145,13 @@ class _KnownOpcodes(difflib.SequenceMatcher[str]):
         return self._known
 
 
-def _hunk(group: Group, old: list[str], new: list[str]) -> Iterator[str]:
+def _render_hunk(group: Group, old: list[str], new: list[str]) -> Diff:
+    changes = [code for code in group if code[0] != "equal"]
+    added, removed = sum(d - c for _, _, _, c, d in changes), sum(b - a for _, a, b, _, _ in changes)
+    return Diff("".join(_hunk_lines(group, old, new)), added, removed)
+
+
+def _hunk_lines(group: Group, old: list[str], new: list[str]) -> Iterator[str]:
     yield f"@@ -{_span(group[0][1], group[-1][2])} +{_span(group[0][3], group[-1][4])} @@\n"
     for tag, a, b, c, d in group:
         if tag == "equal":

@@ -25,6 +25,8 @@ def explain_stop(why: StopReason, profile: SandboxProfile, *, own_memory: bool) 
     if why == "processes":
         most, setting = profile.limits.processes, name_setting(profile, "processes")
         return f"it started too many processes, more than {most:,} ({setting})"
+    if why == "draft":
+        return f"its draft became larger than {profile.draft_bytes:,} bytes (setting sandbox.draft_bytes)"
     return "the workspace's disk has too little space left (setting sandbox.keep_free_bytes)"
 
 
@@ -52,6 +54,8 @@ def explain_limit(ended: SandboxResult, profile: SandboxProfile, *, own_memory: 
         return f"it wrote more than {limits.scratch_bytes:,} bytes to its scratch space ({setting})"
     if "fork" in said and "Resource temporarily unavailable" in said:
         return f"it started more than {limits.processes} processes ({name_setting(profile, 'processes')})"
+    if profile.draft and "Value too large for defined data type" in said:
+        return "a draft cannot copy files and folders that belong to another user or group than Doorward's own"
     if number == signal.SIGKILL and ended.seconds > limits.cpu_seconds:
         return f"it probably used more than {cpu}"
     if refuses_memory and number in _ABORTED:

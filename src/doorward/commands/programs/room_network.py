@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from doorward.commands.context import Context
-from doorward.gate.sandbox_terms import find_sandbox_terms, list_hosts
+from doorward.gate.sandbox_terms import find_host_terms, find_sandbox_terms
 from doorward.sandbox.program import RoomKey
 
 _NOT_ALLOWED = "none: the recipe of this room gives programs the whole network, but the setting sandbox.network is off"
 
 _NO_NAMESPACES = (
-    "none: the hosts that the recipe of this room lists need a network namespace, which this machine denies"
+    "none: the hosts that the recipe of this room lists or asks about need a network namespace, which this machine "
+    "denies"
 )
 
 
@@ -21,7 +22,7 @@ class ProgramNetwork(msgspec.Struct, frozen=True):
     room: RoomKey | None = None
     """The room whose loopback it shares."""
     hosts: bool = False
-    """Whether it reaches the hosts that the recipe lists."""
+    """Whether it reaches the hosts that the recipe lists, or those that a person allows."""
     note: str = ""
     """Why it has less than the recipe says."""
 
@@ -39,7 +40,8 @@ async def find_network(ctx: Context, *, wanted: bool, shares: bool) -> ProgramNe
     tenant, room, allowed = ctx.caller.tenant, ctx.call.room, ctx.services.settings.sandbox.network
     terms = find_sandbox_terms(ctx.services.rooms, ctx.services.recipes, tenant, room)
     isolates = await ctx.services.sandbox.isolates_networks()
-    if list_hosts(terms):
+    listed = find_host_terms(terms)
+    if listed.hosts or listed.asks:
         return ProgramNetwork(room=(tenant, room), hosts=True) if isolates else ProgramNetwork(note=_NO_NAMESPACES)
     if (wanted or terms.network == "all") and allowed:
         return ProgramNetwork(machine=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ from doorward.commands.programs.git_protection import (
     withhold_guarded,
 )
 from doorward.commands.programs.limit_faults import explain_limit, explain_stop, name_setting
+from doorward.commands.programs.network_questions import NetworkQuestions
 from doorward.commands.programs.room_network import ProgramNetwork, find_network
 from doorward.config.settings import SandboxSettings
 from doorward.config.settings.sandbox import BuildSettings
@@ -276,9 +278,11 @@ def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[S
         name=task.profile,
         room=network.room,
     )
+    draft_size = None
     if ctx.call.draft:
         draft = ctx.services.drafts.get(ctx.call.draft)
-        profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files)
+        draft_size = draft.size
+        profile = msgspec.structs.replace(ctx.services.drafts.profile(draft), files=files, limits=profile.limits)
     program = Program(
         argv=task.argv,
         workspace_path=task.workspace_path,
@@ -287,6 +291,8 @@ def prepare(ctx: Context, task: ProgramTask, network: ProgramNetwork) -> tuple[S
         stdin=task.stdin,
         seconds=task.seconds or settings.wall_seconds,
         output_bytes=settings.output_bytes,
+        draft_size=draft_size,
+        ask_to_connect=NetworkQuestions(ctx, task.argv, partial(ctx.execution.progress, None)).ask,
     )
     return profile, program
 

@@ -24,7 +24,7 @@ from doorward.config.settings.agents import (
     SessionSettings,
 )
 from doorward.config.settings.faults import find_first_fault
-from doorward.config.settings.sandbox import BuildSettings
+from doorward.config.settings.sandbox import BuildSettings, Bytes
 from doorward.core.errors import Unusable
 
 __all__ = [
@@ -179,8 +179,8 @@ class SandboxSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum bytes kept of each output stream of a program; the rest is only counted."""
     scratch_bytes: Count = 64 * 1024 * 1024
     """Maximum bytes a program may write to its own /tmp, and to a copy-on-write view of the workspace."""
-    draft_bytes: Count = 4 * 1024**3
-    """Maximum bytes of a draft, with its build output."""
+    draft_bytes: Bytes = 4 * 1024**3
+    """Maximum bytes of a draft, with its build output and the caches of its programs."""
     keep_free_bytes: Annotated[int, Meta(ge=0)] = 256 * 1024 * 1024
     """A program is stopped when less than this is free on the workspace's disk."""
     helpers: Annotated[int, Meta(ge=1, le=256)] = 16

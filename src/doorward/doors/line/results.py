@@ -114,6 +114,8 @@ def _program_fields(result: dict[str, Any], call: str, style: ResultStyle) -> di
         shown["changes"] = result["changes"]
     if result.get("sandbox", "full") != "full":
         shown["sandbox"] = result["sandbox"]
+    if result.get("refusedHosts"):
+        shown["refused_hosts"] = result["refusedHosts"]
     lost = result_text.describe_truncation(result)
     if lost:
         shown["not_kept"] = lost

@@ -7,9 +7,7 @@ also decide elsewhere, such as in a terminal: the first decision counts, and the
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -18,7 +16,6 @@ from doorward.commands.approval_rules import find_offered_rules
 from doorward.commands.context import Services
 from doorward.config.home import Home
 from doorward.core.errors import NotApproved, NotAuthenticated, Overloaded
-from doorward.core.events import ApprovalDecided, ApprovalHeld
 from doorward.core.model import Caller, Outcome, Request
 from doorward.core.wire.frames import WireError
 from doorward.core.wire.types import InputRequiredResult
@@ -27,6 +24,7 @@ from doorward.doors.mcp.request import McpRequest, RequestWithdrawn, StateSealer
 from doorward.doors.mcp.results import RESUME
 from doorward.doors.mcp.versions import Era
 from doorward.gate import outcomes
+from doorward.gate.decision_watch import GRACE, watch_decision
 from doorward.gate.gate import Gate
 
 _KEY = "approval"
@@ -35,8 +33,6 @@ _SCOPE, _SESSION = "scope", "session"
 _MAX_CALL_LENGTH = 50_000
 """Longest call, in characters, that a client is asked about. A longer one would be cut, and nobody should approve text
 that they did not see: it is decided elsewhere."""
-_GRACE = 0.05
-"""Seconds to wait after an approval expires before its question is withdrawn: the expiry time is rounded."""
 
 
 class ApprovalPrompt:
@@ -69,9 +65,10 @@ class ApprovalPrompt:
                     input_requests={_KEY: {"method": "elicitation/create", "params": question}}, request_state=state
                 )
             )
-        patience = max(longest - self._clock.now(), 0.0) + 2 * _GRACE
+        patience = max(longest - self._clock.now(), 0.0) + 2 * GRACE
         try:
-            async with self._watch_decision(ask.caller.tenant, parked.ticket) as needless:
+            tenant, ticket = ask.caller.tenant, parked.ticket
+            async with watch_decision(self._approvals, self._events, self._clock, tenant, ticket) as needless:
                 answer = await ask.send_request("elicitation/create", question, patience, needless)
         except (TimeoutError, RequestWithdrawn):
             return msgspec.structs.replace(request, ticket=parked.ticket)
@@ -116,44 +113,6 @@ class ApprovalPrompt:
         if action == _DECLINE and not counts and state in ("pending", "approved"):
             return _ineffective_decline(said, request, ticket, state == "approved")
         return msgspec.structs.replace(request, ticket=ticket)
-
-    @contextlib.asynccontextmanager
-    async def _watch_decision(self, tenant: str, ticket: str) -> AsyncIterator[asyncio.Future[None]]:
-        """A future that is done as soon as the approval is decided, in any way; a TimeoutError when it expires."""
-        loop = asyncio.get_running_loop()
-        decided: asyncio.Future[None] = loop.create_future()
-        timers: list[asyncio.TimerHandle] = []
-
-        def settle(state: str) -> None:
-            if state != "pending" and not decided.done():
-                decided.set_result(None)
-
-        def expire() -> None:
-            if not decided.done():
-                decided.set_exception(TimeoutError())
-                decided.exception()  # a question that was answered in time does not look at it
-
-        def wait_until(expires_at: float) -> None:
-            for timer in timers:
-                timer.cancel()
-            timers[:] = [loop.call_later(max(expires_at - self._clock.now(), 0.0) + _GRACE, expire)]
-
-        def heard(event: object) -> None:
-            if isinstance(event, ApprovalDecided) and event.approval == ticket:
-                settle(event.state)
-            elif isinstance(event, ApprovalHeld) and event.approval == ticket:
-                wait_until(event.expires_at)
-
-        leave = self._events.subscribe(heard)
-        try:
-            approval = await self._approvals.find(tenant, ticket)
-            wait_until(approval.expires_at)
-            settle("pending" if approval.state == "expired" else approval.state)
-            yield decided
-        finally:
-            leave()
-            for timer in timers:
-                timer.cancel()
 
     def _can_ask(self, ask: McpRequest, parked: Outcome) -> bool:
         """Whether the client can show the question, and the door holds the credential of another person."""

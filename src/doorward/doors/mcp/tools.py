@@ -24,6 +24,7 @@ from doorward.doors.mcp.results import RESUME
 from doorward.doors.mcp.short_list import RankedTool, select_tools
 from doorward.doors.mcp.versions import Era
 from doorward.gate.recipes.policy import Policy
+from doorward.gate.sandbox_terms import find_host_terms
 
 _encode = msgspec.json.Encoder().encode
 
@@ -201,6 +202,10 @@ def _name(pair: tuple[str, msgspec.Raw]) -> str:
 
 
 _MAX_NAMESPACES = 40
+_ASKS_FOR_HOSTS = (
+    "Programs have the network through a proxy, and a person is asked about each host. A program that connects, such as"
+    " npm install, waits for the answer; its result lists the hosts that were refused, with the reason."
+)
 
 
 def build_instructions(tools: ToolsList, offer: RoomOffer, ask: McpRequest) -> str:
@@ -212,6 +217,8 @@ def build_instructions(tools: ToolsList, offer: RoomOffer, ask: McpRequest) -> s
         recipe = offer.policy.recipe
         lines.append(f"The room's rules: {recipe.description or recipe.display_name}")
         lines.append(f"At most {offer.policy.limits.per_minute} calls a minute; every call is recorded.")
+        if find_host_terms(recipe.strategy.sandbox).asks:
+            lines.append(_ASKS_FOR_HOSTS)
     if not offer.commands:
         lines.append("No command is available here.")
     if tools.uses_search(offer, ask.peer.listing):

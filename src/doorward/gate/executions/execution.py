@@ -8,7 +8,8 @@ and the task continues. If not, an outer call is cancelled too, and the cancella
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -17,6 +18,7 @@ from doorward.core import redact
 from doorward.core.clock import Clock
 from doorward.core.events import Bus, ExecutionProgressed, ExecutionStarted
 from doorward.core.model import Call
+from doorward.gate.deadlines import TimeLimit
 from doorward.gate.executions.notices import (
     ALL_STREAMS,
     LogNotice,
@@ -85,6 +87,7 @@ class Execution:
         "parent",
         "state",
         "task",
+        "time_limit",
     )
 
     def __init__(
@@ -108,6 +111,7 @@ class Execution:
         """The streams of inner calls that count as its own output."""
         self.output: OutputBuffer | None = None
         """Its output so far; None before the first."""
+        self.time_limit: TimeLimit | None = None
         self.asked_at = means.clock.steady()
         self.began_at: float | None = None
         self.ended_at: float | None = None
@@ -213,6 +217,22 @@ class Execution:
         while around is not None:
             around._notify(notice)
             around = around.parent
+
+    @contextlib.contextmanager
+    def pause_time(self) -> Iterator[None]:
+        """Stop the time limits of this call and of its outer calls while a person is asked about something in it."""
+        paused = []
+        around: Execution | None = self
+        while around is not None:
+            if around.time_limit is not None:
+                around.time_limit.pause()
+                paused.append(around.time_limit)
+            around = around.parent
+        try:
+            yield
+        finally:
+            for limit in paused:
+                limit.resume()
 
     def queue(self) -> None:
         """Notify the watcher that the call waits for a free slot."""

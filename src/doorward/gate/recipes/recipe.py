@@ -71,9 +71,16 @@ class AiCommands(_RecipePart, frozen=True):
     tool_list: tuple[str, ...] = ()
 
 
+class AskedNetwork(_RecipePart, frozen=True):
+    """Programs reach these hosts, and a person is asked about others."""
+
+    hosts: tuple[str, ...]
+    others: Literal["ask"]
+
+
 class SandboxTerms(_RecipePart, frozen=True):
     profile: Literal["tool", "build"] = "tool"
-    network: Literal["none", "all"] | tuple[str, ...] = "none"
+    network: Literal["none", "ask", "all"] | tuple[str, ...] | AskedNetwork = "none"
 
 
 class Strategy(_RecipePart, frozen=True):
@@ -127,11 +134,13 @@ def _find_faults(value: dict[str, Any], stem: str) -> Iterator[SchemaFault]:
     for number, phrase in enumerate(value.get("phrases", ())):
         yield from _find_slot_faults(phrase, ("phrases", number))
     network = value["strategy"].get("sandbox", {}).get("network", ())
-    for number, host in enumerate(() if isinstance(network, str) else network):
+    inside = ("hosts",) if isinstance(network, dict) else ()
+    hosts = network["hosts"] if isinstance(network, dict) else () if isinstance(network, str) else network
+    for number, host in enumerate(hosts):
         try:
             parse_rule(host)
         except ValueError as error:
-            yield SchemaFault(("strategy", "sandbox", "network", number), f"{error}; given {shorten(host)}")
+            yield SchemaFault(("strategy", "sandbox", "network", *inside, number), f"{error}; given {shorten(host)}")
     commands = value["strategy"].get("aiCommands", {})
     for pattern, terms in commands.get("requireApproval", {}).items():
         if terms is not True:

@@ -99,9 +99,30 @@ def mount_draft(setup: dict[str, Any]) -> int:
     options = f"lowerdir={workspace},upperdir={layers}/upper,workdir={layers}/work,userxattr"
     os.chdir("/")
     system.mount("overlay", workspace, "overlay", flags, options)
+    _mount_caches(setup)
     # Programs may change the layer only through the overlay.
     system.mount("tmpfs", layers, "tmpfs", flags | system.MS_READ_ONLY, "size=4096")
     return os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _mount_caches(setup: dict[str, Any]) -> None:
+    """Make caches of the account copy-on-write. One that cannot be stays read-only."""
+    for path in setup["caches"]:
+        layer = f"{setup['layers']}/toolchains/{os.fsencode(path).hex()}"
+        with contextlib.suppress(OSError):
+            for name in ("upper", "work"):
+                os.makedirs(f"{layer}/{name}", 0o700, exist_ok=True)
+            os.chdir(path)  # the path itself may have characters that separate mount options
+            options = f"lowerdir=.,upperdir={layer}/upper,workdir={layer}/work,userxattr"
+            system.mount("overlay", path, "overlay", system.MS_NO_SUID | system.MS_NO_DEVICES, options)
+    os.chdir("/")
+    cargo = setup["environment"]["CARGO_HOME"]
+    os.makedirs(cargo, 0o700, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError, IsADirectoryError, PermissionError):
+        os.unlink(f"{cargo}/registry")
+    if setup["registry"]:
+        with contextlib.suppress(FileExistsError):
+            os.symlink(f"{setup['registry']}/registry", f"{cargo}/registry")
 
 
 def _link_workspace(setup: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ _FAILURES = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "the disk quota is used up; free some space and try again",
     errno.EFBIG: "the system does not allow files of that size",
+    errno.EOVERFLOW: "a draft cannot copy files and folders that belong to another user or group than Doorward's own",
     errno.EMFILE: "too many files are open; try again later",
     errno.ENFILE: "too many files are open; try again later",
 }

@@ -104,6 +104,8 @@ interface Room {
   archived: boolean;
   /** Whether its recipe only records what it would refuse or ask. */
   observes?: boolean;
+  /** Whether agents change drafts here, which people merge. */
+  drafts?: boolean;
   unread: number;
   read?: number;
   members: Record<string, string>;
@@ -221,7 +223,9 @@ interface Approval {
     scope: "once" | "session" | "always";
     rule: string;
   }[];
-  /** Why it was denied. */
+  /** Its parameters, with secrets redacted. */
+  params?: Record<string, any>;
+  /** Why it was denied, or which part was merged. */
   reason?: string;
   /** Seconds for which a look holds it; 0 for not at all. */
   holdSeconds?: number;
@@ -232,6 +236,57 @@ interface Approval {
   waitsForYou?: boolean;
   /** The execution that used the approval. */
   usedBy?: string;
+}
+
+/** A file that a draft changes. */
+interface DraftFile {
+  path: string;
+  change: "created" | "changed" | "deleted";
+  linesAdded: number;
+  linesRemoved: number;
+  /** Number of hunks; 0 if there is no text to compare. */
+  hunks: number;
+  /** What changes besides the lines. */
+  note?: string;
+  /** What the person's own tools would run because of it. */
+  later?: string;
+  mergedByLines?: boolean;
+}
+
+/** A draft's difference, as its reviewer sees it. */
+interface DraftReviewFacts {
+  draft: string;
+  agent: string;
+  /** Whether this is the difference that was submitted, not the present one. */
+  submitted: boolean;
+  version: string;
+  files: DraftFile[];
+  moreFiles: number;
+  conflicts: { path: string; why: string }[];
+  ignored: { total: number; first: string[] };
+  git: { files: number; moves: string[]; repositories: string[] };
+  notes: string[];
+  lastRun?: { command: string; exitCode: number | null; output: string; at: string };
+}
+
+interface DraftHunk {
+  number: number;
+  linesAdded: number;
+  linesRemoved: number;
+  text: string;
+  /** Offset of the rest of the hunk; null at its end. */
+  next: number | null;
+}
+
+/** An open draft of a room. */
+interface OpenDraft {
+  id: string;
+  name: string;
+  agent: string;
+  onBehalfOf: string;
+  workspace: string;
+  created: string;
+  bytes: number;
 }
 
 interface Persona {

@@ -55,11 +55,15 @@ function compareLines(/** @type {string[]} */ olds, /** @type {string[]} */ news
   return found;
 }
 
-const HUNK = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
+const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 const WORDS = { added: "added", removed: "removed", file: "file", place: "place", note: "note", same: "" };
 
-/** @typedef {{kind: keyof typeof WORDS, sign: string, text: string, word: string}} DiffLine */
+/**
+ * `number` is the number of the line in the new file, for a removed line in the old one; 0 if it is unknown.
+ *
+ * @typedef {{kind: keyof typeof WORDS, sign: string, text: string, word: string, number: number}} DiffLine
+ */
 
 /**
  * Parse a unified diff. Hunk headings say how many lines follow, so a removed line that begins with "--" is not taken for
@@ -70,11 +74,12 @@ const WORDS = { added: "added", removed: "removed", file: "file", place: "place"
 export function parseDiff(text) {
   /** @type {DiffLine[]} */
   const found = [];
-  const push = (/** @type {DiffLine["kind"]} */ kind, /** @type {string} */ sign, /** @type {string} */ line) =>
-    found.push({ kind, sign, text: line, word: WORDS[kind] });
+  const push = (/** @type {DiffLine["kind"]} */ kind, /** @type {string} */ sign, /** @type {string} */ line, number = 0) =>
+    found.push({ kind, sign, text: line, word: WORDS[kind], number: hasHunks ? number : 0 });
   const hasHunks = /^@@ -/m.test(text);
   let olds = 0;
   let news = 0;
+  let [oldNumber, newNumber] = [0, 0]; // of the next line, if there are hunks
   const all = text.replace(/\n$/, "").split("\n");
   all.forEach((line, at) => {
     const hunk = HUNK.exec(line);
@@ -85,8 +90,9 @@ export function parseDiff(text) {
     if (outside && isName) {
       push("file", "", line);
     } else if (outside && hunk) {
-      olds = Number(hunk[1] ?? 1);
-      news = Number(hunk[2] ?? 1);
+      olds = Number(hunk[2] ?? 1);
+      news = Number(hunk[4] ?? 1);
+      [oldNumber, newNumber] = [Number(hunk[1]), Number(hunk[3])];
       push("place", "", line);
     } else if (line.startsWith("\\")) {
       push("note", "", line.slice(1).trim());
@@ -94,14 +100,15 @@ export function parseDiff(text) {
       push("note", "", line);
     } else if (line.startsWith("+")) {
       news = Math.max(0, news - 1);
-      push("added", "+", line.slice(1));
+      push("added", "+", line.slice(1), newNumber++);
     } else if (line.startsWith("-")) {
       olds = Math.max(0, olds - 1);
-      push("removed", "−", line.slice(1));
+      push("removed", "−", line.slice(1), oldNumber++);
     } else {
       olds = Math.max(0, olds - 1);
       news = Math.max(0, news - 1);
-      push("same", "", line.startsWith(" ") ? line.slice(1) : line);
+      push("same", "", line.startsWith(" ") ? line.slice(1) : line, newNumber++);
+      oldNumber += 1;
     }
   });
   return found;

@@ -8,10 +8,13 @@ import { RoomView } from "../parts/room.js";
 import { Badge, Button, createLazy, Empty, html, Loading, Page, SafeText, useEffect, useSignal, useState } from "../parts/ui.js";
 
 const DirectMessageDialog = createLazy(async () => (await import("../parts/room-dialogs.js")).DirectMessageDialog);
+const DraftPage = createLazy(async () => (await import("../parts/room-drafts.js")).DraftPage);
 const NewRoomDialog = createLazy(async () => (await import("../parts/room-dialogs.js")).NewRoomDialog);
 
 /** @param {PageProps} props */
 export default function RoomsPage({ params, navigate }) {
+  const [kind, draft] = params.rest;
+  if (params.id && kind === "drafts" && draft) return html`<${DraftPage} room=${params.id} id=${draft} key=${draft} navigate=${navigate} />`;
   if (params.id) return html`<${RoomView} name=${params.id} key=${params.id} navigate=${navigate} query=${params.query} />`;
   return params.first ? html`<${FirstRoom} navigate=${navigate} />` : html`<${RoomList} navigate=${navigate} />`;
 }

@@ -13,6 +13,7 @@ import {
   Badge,
   Button,
   Confirm,
+  createLazy,
   describeKind,
   ErrorBox,
   html,
@@ -27,6 +28,8 @@ import {
   useState,
   useTick,
 } from "./ui.js";
+
+const SubmittedDraft = createLazy(async () => (await import("./submitted-draft.js")).SubmittedDraft);
 
 const EXPIRY_CHECK = 3000;
 const PART = 100_000; // characters of a change to load at once
@@ -94,7 +97,9 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   const [lasting, setLasting] = useState(/** @type {import("./lasting-answer.js").Scope | ""} */ (""));
   const [reason, setReason] = useState("");
   const card = useHold(approval);
+  const draftKeys = useRef(/** @type {{approve: () => void, deny: () => void} | null} */ (null));
   const waiting = approval.state === "pending";
+  const submits = approval.command === "draft/submit" && Boolean(approval.room); // a draft is reviewed by file and hunk
   const approvals = (approval.decisions ?? []).filter((one) => one.verdict === "approve" && one.counts).length;
   const decide = async (/** @type {"approve" | "deny"} */ verdict, /** @type {Record<string, string>} */ answer = {}) => {
     setBusy(verdict);
@@ -115,8 +120,12 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
     }
     setBusy("");
   };
-  const approve = () => (approval.safety === "dangerous" ? setConfirming(true) : decide("approve"));
-  const deny = () => decide("deny", reason.trim() ? { reason: reason.trim() } : {});
+  const approve = () => {
+    if (submits) draftKeys.current?.approve();
+    else if (approval.safety === "dangerous") setConfirming(true);
+    else decide("approve");
+  };
+  const deny = () => (submits ? draftKeys.current?.deny() : decide("deny", reason.trim() ? { reason: reason.trim() } : {}));
   const mayDecide = waiting && !approval.cannotDecide;
   const mayLast = Boolean(approval.room) && approval.quorum === 1;
   const onKey = (event) => {
@@ -147,7 +156,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
         <strong><${SafeText} text=${approval.caller} /></strong>${approval.onBehalfOf && approval.onBehalfOf !== approval.caller
           ? html` for <${SafeText} text=${approval.onBehalfOf} />`
           : ""}
-        ${waiting ? " wants to run " : " asked to run "}<code><${SafeText} text=${approval.command} /></code>
+        ${waiting ? " wants " : " asked "}<${Wish} approval=${approval} />
       </${Heading}>
       ${waiting
         ? html`<${Countdown} until=${approval.expiresAt} from=${approval.createdAt} onEnd=${() => onExpired?.(approval)} />`
@@ -164,14 +173,18 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
       html`<${Badge} tone=${{ dangerous: "bad", caution: "warn" }[approval.safety] ?? "calm"}>${approval.safety}</${Badge}>`}
       ${approval.quorum > 1 && html`<span>${approvals} of ${approval.quorum} approvals</span>`}
     </p>
-    ${approval.shown &&
+    ${submits
+      ? approval.params?.message && html`<p class="review-message"><${SafeText} text=${approval.params.message} lines /></p>`
+      : approval.shown &&
     html`<p class="label" id=${`${id}-runs`}>Exact call</p>
       <pre class="code wrap" tabindex="0" role="group" aria-labelledby=${`${id}-runs`}><code><${SafeText} text=${approval.shown} lines /></code></pre>`}
-    <${ExpectedChange} approval=${approval} open=${waiting} />
+    ${!(submits && waiting) && html`<${ExpectedChange} approval=${approval} open=${waiting} />`}
     ${approval.why && html`<p class="quiet"><${SafeText} text=${approval.why} /></p>`}
     <${Decisions} approval=${approval} />
     ${!refusal?.late && html`<${ErrorBox} problem=${refusal} />`}
+    ${waiting && submits && html`<${SubmittedDraft} approval=${approval} onChange=${onChange} keys=${draftKeys} />`}
     ${waiting &&
+    !submits &&
     (approval.cannotDecide
       ? html`<p class="quiet"><${SafeText} text=${approval.cannotDecide} /></p>`
       : html`<div class="actions start">
@@ -197,6 +210,14 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   </${Container}>`;
 }
 
+/** What is asked for: to reach a host, or to run a command. */
+function Wish(/** @type {{approval: Approval}} */ { approval }) {
+  const { host, port } = /** @type {{host?: string, port?: number}} */ (approval.params ?? {});
+  if (approval.command === "network/connect" && host)
+    return html`to reach <code><${SafeText} text=${`${host}:${port}`} /></code>`;
+  return html`to run <code><${SafeText} text=${approval.command} /></code>`;
+}
+
 /** The change that the call would make. For tools of MCP servers only their own description is known. */
 function ExpectedChange(/** @type {{approval: Approval, open: boolean}} */ { approval, open }) {
   const [problem, setProblem] = useState(/** @type {ProblemFacts | null} */ (null));
@@ -214,7 +235,7 @@ function ExpectedChange(/** @type {{approval: Approval, open: boolean}} */ { app
   };
   const upstream = approval.command.startsWith("mcp/");
   const label = upstream ? "About this tool" : "Expected changes";
-  const content = upstream
+  const content = upstream || approval.command === "network/connect"
     ? html`<pre class="code wrap" tabindex="0" role="group" aria-label=${label}><code><${SafeText} text=${preview.text} lines /></code></pre>
         <${MoreButton} more=${preview.next} onMore=${loadMore} />`
     : html`<${Diff} text=${preview.text} label=${label} totals=${preview} loadMore=${preview.next && loadMore} />`;
@@ -234,7 +255,7 @@ function Decisions(/** @type {{approval: Approval}} */ { approval }) {
         (one) => html`<li key=${one.decider}>
           <strong><${SafeText} text=${one.decider} /></strong>${one.verdict === "approve" ? " approved" : " denied"} <${Time} at=${one.at} />
           ${one.rule && html`, ${one.scope === "always" ? "always" : "for the session"}: <${SafeText} text=${one.rule} />`}
-          ${one.verdict === "deny" && approval.reason && html`: <${SafeText} text=${approval.reason} />`}
+          ${approval.reason && html`: <${SafeText} text=${approval.reason} />`}
         </li>`,
       )}
     </ul>`}

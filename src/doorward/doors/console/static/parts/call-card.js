@@ -68,7 +68,7 @@ function RoomApproval({ id, from, subject }) {
   const card = html`<${LoadedApproval} from=${from} />`;
   if (!from.data || from.data.state === "pending" || refusal) return card;
   const deciders = (from.data.decisions ?? []).map((one) => one.decider).join(", ");
-  return html`<details class="asked"><summary>${subject}: ${describeState(from.data.state)}${deciders && html` by <${SafeText} text=${deciders} />`}</summary>${card}</details>`;
+  return html`<details class="asked"><summary>${subject}: ${describeState(from.data.state)}${deciders && html` by <${SafeText} text=${deciders} />`}${from.data.reason && html`: <${SafeText} text=${from.data.reason} />`}</summary>${card}</details>`;
 }
 
 function LoadedApproval(/** @type {{from: Loadable<Approval>}} */ { from }) {

@@ -12,6 +12,7 @@ import {
   Badge,
   Button,
   Confirm,
+  createLazy,
   describeKind,
   Dialog,
   Empty,
@@ -31,7 +32,9 @@ import {
 
 /** @typedef {{facts: Room, personas: Persona[], here: string[] | null, reload: () => Promise<any>, path: string, navigate: Navigate}} PanelProps */
 
-const TITLES = { members: "Members", search: "Search", settings: "Room settings" };
+const DraftList = createLazy(async () => (await import("./room-drafts.js")).DraftList);
+
+const TITLES = { drafts: "Drafts", members: "Members", search: "Search", settings: "Room settings" };
 
 /** @param {PanelProps & {kind: keyof typeof TITLES, onClose: () => void, onFound: () => void}} props */
 export function RoomPanel({ kind, onClose, ...rest }) {
@@ -52,6 +55,7 @@ export function RoomPanel({ kind, onClose, ...rest }) {
   const onKey = (event) => event.key === "Escape" && !event.target.closest("dialog") && onClose();
   return html`<aside class="panel" aria-label=${TITLES[kind]} tabindex="-1" ref=${element} onKeyDown=${onKey}>
     <header><h2>${TITLES[kind]}</h2><${Button} kind="plain icon" aria-label="Close" onClick=${onClose}>✕</${Button}></header>
+    ${kind === "drafts" && html`<${DraftList} room=${rest.facts.room} />`}
     ${kind === "members" && html`<${Members} ...${rest} />`}
     ${kind === "search" && html`<${Search} ...${rest} />`}
     ${kind === "settings" && html`<${Settings} ...${rest} />`}

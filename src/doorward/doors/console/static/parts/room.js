@@ -198,6 +198,7 @@ function RoomHeader({ facts, here, panel, setPanel, removed }) {
     </div>
     ${!removed &&
     html`<div class="actions">
+      ${facts.drafts && html`<${Button} kind="small quiet" aria-pressed=${pressed("drafts")} onClick=${() => toggle("drafts")}>Drafts</${Button}>`}
       <${Button} kind="small quiet" aria-pressed=${pressed("search")} data-opens-search onClick=${() => toggle("search")}>Search</${Button}>
       <${Button} kind="small quiet" aria-pressed=${pressed("members")} onClick=${() => toggle("members")}>
         <span>${count} ${count === 1 ? "member" : "members"}${here?.length ? html`<span class="here-count">, ${here.length} here</span>` : ""}</span>

@@ -1,0 +1,192 @@
+"""A clinic: patients have appointments with doctors."""
+
+from __future__ import annotations
+
+from bench.houses.vocabulary import CollectionKind, FieldKind, FieldOfWork, Join, person_fields
+
+CLINIC = FieldOfWork(
+    name="clinic",
+    person="patient",
+    thing="doctor",
+    event="appointment",
+    person_link="patient",
+    thing_link="doctor",
+    amount="charge",
+    done="attended",
+    collections=(
+        CollectionKind(
+            role="patient",
+            names=(("patient", "patients"), ("client", "clients")),
+            records=(15, 22),
+            fields=person_fields(
+                since=("registered on", "first seen", "since"),
+                level=FieldKind(
+                    role="level",
+                    names=("insurance type", "cover", "insurance"),
+                    kind="enum",
+                    values=("private", "public", "self-pay"),
+                    says=("insurance", "cover"),
+                    equals=("{v} {n}", "{n} with {v} insurance", "{n} whose cover is {v}"),
+                ),
+                extra=(
+                    FieldKind(
+                        role="policy",
+                        names=("insurance number", "policy number", "policy"),
+                        kind="code",
+                        missing=0.25,
+                        says=("insurance number", "policy number"),
+                        absent=(
+                            "{n} with no insurance number",
+                            "{n} without a policy number",
+                            "{n} whose insurance number is missing",
+                        ),
+                    ),
+                    FieldKind(
+                        role="age",
+                        names=("age", "age years"),
+                        kind="integer",
+                        values=(4, 92),
+                        says=("age",),
+                        above=("{n} older than {v}", "{n} over {v}"),
+                        below=("{n} younger than {v}", "{n} under {v}"),
+                        most=("oldest",),
+                        least=("youngest",),
+                    ),
+                ),
+            ),
+        ),
+        CollectionKind(
+            role="doctor",
+            names=(("doctor", "doctors"), ("physician", "physicians")),
+            records=(7, 10),
+            fields=(
+                FieldKind(role="name", names=("name", "full name"), kind="label", draw="person", says=("name",)),
+                FieldKind(
+                    role="field",
+                    names=("specialty", "department", "speciality"),
+                    kind="enum",
+                    values=("cardiology", "dermatology", "pediatrics", "neurology"),
+                    says=("specialty", "department"),
+                    equals=("{n} in {v}", "{v} {n}", "{n} working in {v}"),
+                ),
+                FieldKind(
+                    role="fee",
+                    names=("fee", "hourly rate", "consultation fee"),
+                    kind="number",
+                    values=(60, 240),
+                    says=("fee", "rate"),
+                    above=("{n} who charge more than {v}", "{n} with a fee above {v}"),
+                    below=("{n} who charge less than {v}", "{n} with a fee below {v}"),
+                    most=("most expensive", "best-paid"),
+                    least=("cheapest", "least expensive"),
+                ),
+                FieldKind(
+                    role="pager",
+                    names=("pager", "pager number", "beeper"),
+                    kind="code",
+                    missing=0.3,
+                    says=("pager", "pager number"),
+                    absent=("{n} without a pager", "{n} who have no pager"),
+                ),
+            ),
+        ),
+        CollectionKind(
+            role="appointment",
+            names=(("appointment", "appointments"), ("visit", "visits"), ("booking", "bookings")),
+            records=(50, 70),
+            fields=(
+                FieldKind(
+                    role="patient",
+                    names=("patient", "client", "patient name"),
+                    kind="link",
+                    to="patient",
+                    equals=("{n} of {v}", "{n} for {v}"),
+                ),
+                FieldKind(
+                    role="doctor",
+                    names=("doctor", "physician", "seen by"),
+                    kind="link",
+                    to="doctor",
+                    equals=("{n} with {v}", "{n} with Dr {v}"),
+                ),
+                FieldKind(
+                    role="day",
+                    names=("date", "day", "scheduled on", "starts on"),
+                    kind="date",
+                    values=(-45, 20),
+                    when=("{n} {v}", "{n} scheduled {v}", "{n} that took place {v}"),
+                ),
+                FieldKind(
+                    role="reason",
+                    names=("reason", "kind", "type"),
+                    kind="enum",
+                    values=("checkup", "vaccination", "surgery", "consultation"),
+                    says=("reason", "kind of visit"),
+                    equals=("{v} {n}", "{n} for a {v}", "{n} because of a {v}"),
+                ),
+                FieldKind(
+                    role="attended",
+                    names=("attended", "showed up", "completed"),
+                    kind="boolean",
+                    true=("attended {n}", "{n} where the patient showed up", "{n} that were attended"),
+                    false=("missed {n}", "{n} that were not attended", "{n} where nobody showed up"),
+                ),
+                FieldKind(
+                    role="charge",
+                    names=("charge", "amount", "bill", "price"),
+                    kind="number",
+                    values=(20, 400),
+                    missing=0.15,
+                    says=("charge", "billed amount", "bill"),
+                    above=("{n} billed at more than {v}", "{n} that cost over {v}"),
+                    below=("{n} billed at less than {v}", "{n} that cost under {v}"),
+                    most=("most expensive", "priciest"),
+                    absent=("{n} that have not been billed", "{n} without a charge"),
+                ),
+            ),
+        ),
+    ),
+    join=Join(
+        things_of=(
+            "which {things} has {person} seen?",
+            "who treats {person}? all the {things} please",
+            "list the {things} {person} has appointments with",
+        ),
+        people_of=(
+            "which {people} have seen {thing}?",
+            "who are the {people} of Dr {thing}",
+            "list {thing}'s {people}",
+        ),
+        when=(
+            "when is {person} seeing {thing}?",
+            "on what day does {person} have the appointment with {thing}",
+            "date of {person}'s appointment with Dr {thing}?",
+        ),
+        when_field="day",
+        event_of="{event} of {person} with {thing}",
+        most_person=(
+            "which {person_one} comes most often?",
+            "which {person_one} has the most {events}",
+            "who has had the most {events} of all {people}",
+        ),
+        most_thing=(
+            "which {thing_one} has the most {events}?",
+            "whos the busiest {thing_one} by {events}",
+            "top {thing_one} by number of {events}",
+        ),
+    ),
+    mark=("mark {the_event} as attended", "{person} did show up: set {the_event} to attended"),
+    add=(
+        "add a {one} called {label}, specialty {v}",
+        "we have a new {one}, {label}, in {v}. please add",
+        "register {label} as a {v} {one}",
+    ),
+    add_field="field",
+    no_such=(
+        "what's the blood pressure of {person}?",
+        "what is {person}'s favourite dish",
+        "which university did {thing} go to?",
+    ),
+    rooms=("reception", "ward-round", "pharmacy", "night-shift"),
+    topics=("vaccines", "rota", "x-ray", "waiting list"),
+)
