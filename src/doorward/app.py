@@ -14,6 +14,7 @@ import msgspec
 
 from doorward.agents.keeper.service import KeeperService
 from doorward.agents.models.registry import ModelRegistry
+from doorward.agents.models.spending import DailySpending
 from doorward.commands import draft_review, programs
 from doorward.commands.catalogue.entry import CatalogueEntry
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
@@ -179,7 +180,8 @@ async def _assemble(
     tokens = ApiTokens(store, people, clock, key)
     browsers = BrowserSessions(store, people, clock, configured.console)
     recipes = RecipeBook(home.recipes, store, events, clock)
-    models = ModelRegistry(configured.models, wall=clock.now)
+    spending = DailySpending(store, clock.now)
+    models = ModelRegistry(configured.models, wall=clock.now, home=home.path, spending=spending)
     personas = PersonaBook(home.personas, store, rooms, people, tokens, events, clock)
     people.set_reserved_check(lambda tenant, id: personas.get(tenant, id) is not None)
 

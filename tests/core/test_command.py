@@ -238,7 +238,8 @@ def test_what_concerns_the_whole_house_is_only_for_the_tenant_that_owns_it():
     server_wide = {command.name for command in Registry(FAMILIES) if command.facts.server_wide}
     assert server_wide == {
         *("recipe/put", "recipe/remove", "persona/put", "persona/remove", "system/shutdown"),
-        *("debug/logs", "audit/verify", "user/invite", "model/list", "model/test"),
+        *("debug/logs", "audit/verify", "user/invite"),
+        *("model/list", "model/find", "model/test", "model/use", "model/add"),
         *(command.name for command in Registry(FAMILIES) if command.name.startswith("mcp/")),
     }
 

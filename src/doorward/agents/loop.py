@@ -161,7 +161,8 @@ class AgentLoop(ABC):
         if not parsed.calls and not unreadable:
             return self._accept_or_correct(answer, parsed.prose)
         await self.start_calls(parsed.prose, new_id())
-        quotations = [""] * len(parsed.calls) if answer.asked else await self._quotations_in(parsed.calls, prompt)
+        natively = bool(answer.asked) and not any(one.in_text for one in answer.asked)
+        quotations = [""] * len(parsed.calls) if natively else await self._quotations_in(parsed.calls, prompt)
         self.transcript.append(ChatTurn(role="assistant", text=answer.text, calls=answer.asked))
         end = await self._run_calls(parsed.calls, quotations)
         self.transcript += report_unreadable(unreadable)

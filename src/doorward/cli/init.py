@@ -12,6 +12,7 @@ import click
 from doorward.app import open_house
 from doorward.cli import project_setup, report
 from doorward.cli.local_client import reject_empty
+from doorward.cli.models_line import add_models_line
 from doorward.cli.project import current_folder, find_project
 from doorward.config.home import Home, HomeLock
 from doorward.config.settings import find_home_folder, load_settings
@@ -123,4 +124,5 @@ def _check_workspace(home: Home, workspace: str, whole: bool) -> str:
 
 async def _create_home(home: Home) -> list[str]:
     async with open_house(home) as house:
+        await add_models_line(house)
         return house.setup_lines

@@ -23,6 +23,7 @@ SUBCOMMANDS = {
     "protect": "Make a coding client's own tools ask the gate, or stop that.",
     "hook": "Ask the gate about a tool call of a coding client; the client runs this.",
     "servers": "Manage the MCP servers behind Doorward.",
+    "models": "Find, test, choose and add models.",
     "run": "Run a command in a room, as an agent of yours.",
     "explain": "Show whether a command is allowed in a room, and by which rule.",
     "executions": "List executions, read their output and cancel them.",

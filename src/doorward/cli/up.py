@@ -17,6 +17,7 @@ import msgspec
 
 from doorward.app import House, open_house
 from doorward.cli.background_tasks import run_background_tasks
+from doorward.cli.models_line import add_models_line
 from doorward.config.home import Home, HomeLock, bind_private_socket
 from doorward.config.settings import Settings, find_home_folder, load_settings
 from doorward.core.errors import DoorwardError, Overloaded
@@ -69,6 +70,7 @@ async def _run_server(home: Home, settings: Settings) -> None:
         if warning:
             click.echo(click.style(warning, fg="yellow", bold=True), err=True)
     async with open_house(home, changes=settings, stop=stopping.set) as house:
+        await add_models_line(house)
         with (
             contextlib.closing(_open_socket(house)) as public,
             contextlib.closing(bind_private_socket(home.socket)) as private,

@@ -56,6 +56,8 @@ class KeeperLoop(AgentLoop):
         self.calls: list[KeeperToolCall] = []
         self.waiting: tuple[ParsedCall, ToolRun] | None = None
         """The call that waits for approval, as the model made it, and its result."""
+        self.dollars = 0.0
+        """The cost of the answers so far, as far as the price is known."""
         self._ctx = ctx
         self._context = brief
         self._runner = hands
@@ -106,6 +108,8 @@ class KeeperLoop(AgentLoop):
     async def ask(self, model: Model, prompt: Prompt, on_text: OnText) -> ModelAnswer:
         answer = await super().ask(model, prompt, on_text)
         self.tokens += _count_tokens(model, prompt, answer)
+        if answer.spent is not None and answer.spent.dollars:
+            self.dollars += answer.spent.dollars
         if self._debug:
             self._log_answer(prompt, answer)
         return answer

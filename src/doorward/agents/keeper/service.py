@@ -225,6 +225,8 @@ class _KeeperRequest:
             "turns": work.rounds if work is not None else 0,
             "notes": self._notes,
         }
+        if work is not None and work.dollars:
+            answer["dollars"] = round(work.dollars, 6)
         return msgspec.convert(answer, KeeperAnswer)
 
     def _add_note(self, text: str) -> None:

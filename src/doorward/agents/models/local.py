@@ -117,7 +117,7 @@ class LocalModel(RemoteModel):
             self._cancel_idle_timer()
             fitting = msgspec.structs.replace(prompt, most_tokens=min(prompt.most_tokens, self.context))
             try:
-                async with contextlib.aclosing(self._stream(fitting, process.key, process.socket)) as pieces:
+                async with contextlib.aclosing(self._stream_shaped(fitting, process.key, process.socket)) as pieces:
                     async for piece in pieces:
                         yield piece
             except ModelFailed as error:

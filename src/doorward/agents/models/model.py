@@ -48,6 +48,8 @@ class NativeCall(msgspec.Struct, frozen=True):
     id: str
     name: str
     arguments: str
+    in_text: bool = False
+    """Whether the model wrote it as the text of an answer with a `shape`, where it could also copy a call."""
 
 
 class ChatTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +103,12 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """The changes that `undo` can mean, newest first; for models that do not read the instructions."""
     folder: str | None = ""
     """The session's folder relative to the workspace, for the same models; None outside the workspace."""
+    shape: Mapping[str, Any] | None = None
+    """The JSON schema of the whole answer, from `answer_shape.build_shape`, for models with `constrains`.
+
+    The tools are then not offered natively: describe them in the instructions. A model that cannot keep to a shape
+    is offered the tools instead.
+    """
 
 
 class TextPiece(msgspec.Struct, frozen=True):
@@ -114,6 +122,8 @@ class TokenUsage(msgspec.Struct, frozen=True):
 
     input_tokens: int
     output_tokens: int
+    dollars: float | None = None
+    """The cost in US dollars; None if the price is not known."""
 
 
 class NoAction(msgspec.Struct, frozen=True):
@@ -135,6 +145,16 @@ class Model(Protocol):
 
     def count(self, text: str) -> int:
         """Return the tokens of a text for this model, or an upper bound."""
+        ...
+
+
+@runtime_checkable
+class ConstrainedModel(Protocol):
+    """A model whose answers can be constrained to a shape."""
+
+    @property
+    def constrains(self) -> bool:
+        """Whether it keeps to the `shape` of a prompt, as far as known: by the settings, and by its last answer."""
         ...
 
 

@@ -43,18 +43,26 @@ class ModelProvider(msgspec.Struct, frozen=True, kw_only=True):
         return not self.settings.base_url
 
     @property
+    def base_url(self) -> str:
+        return self.settings.base_url or _ADDRESSES[self.settings.kind]
+
+    @property
     def is_remote(self) -> bool:
         """Whether it is on another machine. An unreadable address counts as another machine."""
         try:
-            return not is_loopback_host(
-                http_client.split_url(self.settings.base_url or _ADDRESSES[self.settings.kind]).hostname or ""
-            )
+            return not is_loopback_host(http_client.split_url(self.base_url).hostname or "")
         except Unreachable:
             return True
 
+    @property
+    def constrains(self) -> bool:
+        """Whether its answers may be constrained to a schema, by the settings."""
+        given = self.settings.constrain
+        return given == "on" or (given == "auto" and self.settings.kind == "openai" and not self.is_remote)
+
     def address(self, *, with_key: bool) -> str:
         """Return its address. Raises `ModelFailed` if it is invalid, or if the key would be sent unencrypted."""
-        given = self.settings.base_url or _ADDRESSES[self.settings.kind]
+        given = self.base_url
         try:
             parts = http_client.split_url(given)
         except Unreachable:

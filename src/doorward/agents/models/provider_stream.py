@@ -34,6 +34,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from doorward.agents.models.answer_shape import write_call
 from doorward.agents.models.model import (
     AnswerPiece,
     ChatTurn,
@@ -62,7 +63,7 @@ _INVALID_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 def build_parameters(prompt: Prompt) -> ModelRequestParameters:
     """Return the instructions and the tools, which the library offers and never runs."""
     return ModelRequestParameters(
-        function_tools=[_convert_tool(one) for one in prompt.tools],
+        function_tools=[] if prompt.shape else [_convert_tool(one) for one in prompt.tools],
         allow_text_output=True,
         instruction_parts=[InstructionPart(content=to_storable(prompt.instructions))] if prompt.instructions else None,
     )
@@ -70,7 +71,7 @@ def build_parameters(prompt: Prompt) -> ModelRequestParameters:
 
 def build_messages(prompt: Prompt) -> list[ModelMessage]:
     """Return the turns in an order that every provider accepts."""
-    made = _MessageBuilder(natively=bool(prompt.tools))
+    made = _MessageBuilder(natively=bool(prompt.tools) and not prompt.shape, shaped=bool(prompt.shape))
     for turn in prompt.turns:
         if turn.role == "user":
             made.add_user(turn.rendered_text)
@@ -84,11 +85,12 @@ def build_messages(prompt: Prompt) -> list[ModelMessage]:
 class _MessageBuilder:
     """Builds the messages. Results are placed after their call, and user messages of the meantime after the results.
 
-    Without tools, providers accept no calls either, so earlier calls are described in words.
+    Without tools, providers accept no calls either, so earlier calls are described in words, or written in the shape.
     """
 
-    def __init__(self, *, natively: bool) -> None:
+    def __init__(self, *, natively: bool, shaped: bool = False) -> None:
         self._with_tools = natively
+        self._describe_call = write_call if shaped else _describe_call
         self._messages: list[ModelMessage] = []
         self._response: list[ModelResponsePart] = []
         self._open: dict[str, ToolCallPart] = {}
@@ -118,7 +120,7 @@ class _MessageBuilder:
             self._response.append(TextPart(content=to_storable(turn.text)))
         for call in turn.calls:
             if not self._with_tools:
-                self._response.append(TextPart(content=_describe_call(call)))
+                self._response.append(TextPart(content=to_storable(self._describe_call(call))))
                 continue
             self._calls += 1
             part = _convert_call(call, f"call{self._calls:05d}")
@@ -278,9 +280,11 @@ async def _open_model(
 
 
 def _request_settings(prompt: Prompt, socket: str | None) -> ModelSettings:
-    if socket:
-        return ModelSettings(max_tokens=prompt.most_tokens, extra_body={"return_progress": True})
-    return ModelSettings(max_tokens=prompt.most_tokens)
+    extra: dict[str, Any] = {"return_progress": True} if socket else {}
+    if prompt.shape:
+        schema = {"name": "answer", "schema": prompt.shape, "strict": True}
+        extra["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return ModelSettings(max_tokens=prompt.most_tokens, extra_body=extra)
 
 
 @functools.cache

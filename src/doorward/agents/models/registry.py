@@ -9,15 +9,22 @@ import importlib.util
 import os
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import cast
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
+import msgspec
+
+from doorward.agents.models.available import price_facts
 from doorward.agents.models.local import LOCAL, LocalModel, load_local_models
-from doorward.agents.models.model import AnswerPiece, ChatTurn, Model, ModelFailed, Prompt, TextPiece
+from doorward.agents.models.model import Model, ModelFailed
+from doorward.agents.models.prices import FREE, find_context, find_price
 from doorward.agents.models.provider import ModelProvider, load_key, load_providers
 from doorward.agents.models.remote import RemoteModel
+from doorward.agents.models.setup import ModelSetup
+from doorward.agents.models.spending import DailySpending
 from doorward.agents.models.timeouts import Cooldown, format_seconds
-from doorward.commands.agent_services import KeyState, ModelTrial, ProviderFacts
+from doorward.agents.models.trial import try_model
+from doorward.commands.agent_services import KeyState, ModelTrial, OnProgress, ProviderFacts
 from doorward.config import settings
 from doorward.core.escape_invisible import escape_invisible
 from doorward.upstream.http_client import redact_url
@@ -39,8 +46,13 @@ class ModelRegistry:
         environment: Mapping[str, str] | None = None,
         now: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        home: Path | None = None,
+        spending: DailySpending | None = None,
     ) -> None:
-        """`wall` is the clock that the house model uses for words such as `yesterday`."""
+        """`wall` is the clock that the house model uses for words such as `yesterday`.
+
+        `home` is the folder of the settings file, which `setup` changes.
+        """
         self._settings = given
         self._environment = os.environ if environment is None else environment
         self._providers = load_providers(given, self._environment)
@@ -48,6 +60,46 @@ class ModelRegistry:
         self._wall = wall
         self._remote: dict[tuple[str, str], RemoteModel] = {}
         self._local = load_local_models(given, self._environment)
+        self._unloading: set[asyncio.Task[None]] = set()
+        self._spending = spending or DailySpending(wall=wall)
+        self.setup = ModelSetup(self, self._environment, home)
+
+    @property
+    def current_settings(self) -> settings.ModelSettings:
+        return self._settings
+
+    def configure(self, given: settings.ModelSettings) -> None:
+        """Put other settings in force. Answers that run end as they began; removed local models are unloaded."""
+        before, self._settings = self._settings, given
+        self._providers = load_providers(given, self._environment)
+        self._remote.clear()
+        local = load_local_models(given, self._environment)
+        kept = {name: one for name, one in self._local.items() if before.local.get(name) == given.local.get(name)}
+        for name, one in self._local.items():
+            if name not in kept:
+                task = asyncio.ensure_future(one.close())
+                self._unloading.add(task)
+                task.add_done_callback(self._unloading.discard)
+        self._local = {**local, **{name: one for name, one in kept.items() if name in local}}
+
+    def with_provider(self, name: str, given: settings.ProviderSettings) -> ModelRegistry:
+        """Return the same models with one more provider, which the settings do not name."""
+        providers = {**self._settings.providers, name: given}
+        changed = msgspec.structs.replace(self._settings, providers=providers)
+        return ModelRegistry(changed, self._environment, self._now, self._wall, spending=self._spending)
+
+    def configured_providers(self) -> list[ModelProvider]:
+        return list(self._providers.values())
+
+    def local_models(self) -> list[LocalModel]:
+        return list(self._local.values())
+
+    def resolve_default(self) -> str:
+        """Return the name of the model that `default` means; empty if the settings refer in a circle."""
+        try:
+            return self._resolve_name(DEFAULT)
+        except ModelFailed:
+            return ""
 
     @functools.cached_property
     def _house(self) -> Model:
@@ -72,7 +124,7 @@ class ModelRegistry:
             )
         found = self._remote.get((provider.name, model))
         if found is None:
-            found = RemoteModel(provider, model, self._settings, self._environment, Cooldown(self._now))
+            found = RemoteModel(provider, model, self._settings, self._environment, Cooldown(self._now), self._spending)
             if len(self._remote) < _MAX_REMOTE:
                 self._remote[provider.name, model] = found
         return found
@@ -96,7 +148,7 @@ class ModelRegistry:
 
     async def close(self) -> None:
         """Unload all local models."""
-        await asyncio.gather(*(one.close() for one in self._local.values()))
+        await asyncio.gather(*(one.close() for one in self._local.values()), *self._unloading)
 
     def names(self) -> list[str]:
         """List the names of models. Any other `provider:model` of a configured provider is valid too."""
@@ -111,6 +163,8 @@ class ModelRegistry:
             "model": "",
             "where": "this process",
             "key": "not needed",
+            "price": price_facts(FREE),
+            "context": None,
             "problem": "",
         }
         return [
@@ -128,23 +182,20 @@ class ModelRegistry:
             return error.message
         return ""
 
-    async def trial(self, name: str) -> ModelTrial:
-        """Ask a model for one sentence and report the result."""
-        asked = Prompt(
-            instructions="This is a test. Answer with one short sentence.",
-            turns=(ChatTurn(role="user", text="Are you there?", speaker="doorward"),),
-            most_tokens=64,
-        )
-        said = ""
+    async def trial(self, name: str, progress: OnProgress | None = None) -> ModelTrial:
+        """Ask a model, which may also be one of a server that was found here, and report the results."""
         try:
-            answer = cast(AsyncGenerator[AnswerPiece, None], self.find(name).answer(asked))
-            async with contextlib.aclosing(answer) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, TextPiece) and len(said) < 500:
-                        said += piece.text
+            model = await self.setup.find_model(name)
         except ModelFailed as error:
-            return {"model": name, "answers": False, "said": error.message, "fault": error.fault}
-        return {"model": name, "answers": True, "said": escape_invisible(said[:500]), "fault": ""}
+            return {
+                "model": name,
+                "answers": False,
+                "said": error.message,
+                "fault": error.fault,
+                "checks": [],
+                "dollars": None,
+            }
+        return await try_model(name, model, progress)
 
     def _resolve_name(self, name: str) -> str:
         """Resolve `default` and tiers to the name of a model. They may refer to each other, but not in a circle."""
@@ -224,6 +275,8 @@ class ModelRegistry:
             "model": one.name.partition(":")[2],
             "where": f"{escape_invisible(one.file, lines=False)} on this machine ({loaded})",
             "key": "not needed",
+            "price": price_facts(FREE),
+            "context": one.context,
             "problem": problem,
         }
 
@@ -234,6 +287,8 @@ class ModelRegistry:
             "model": self._settings.tiers[tier],
             "where": "where that model is",
             "key": "not needed",
+            "price": None,
+            "context": None,
             "problem": self.problem(tier),
         }
 
@@ -256,6 +311,8 @@ class ModelRegistry:
             "model": one.model,
             "where": redact_url(one.settings.base_url) or f"{one.settings.kind} itself",
             "key": key,
+            "price": price_facts(find_price(one, one.model, self._settings.prices)),
+            "context": find_context(one, one.model) or None,
             "problem": problem,
         }
 

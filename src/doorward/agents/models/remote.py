@@ -5,18 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, Protocol, cast
 
 import msgspec
 
-from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TokenUsage
+from doorward.agents.models.answer_shape import NotShaped, parse_shaped
+from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TextPiece, TokenUsage
+from doorward.agents.models.prices import find_price
 from doorward.agents.models.provider import ModelProvider, load_key
+from doorward.agents.models.spending import SETTING as SPENDING_LIMIT
+from doorward.agents.models.spending import DailySpending
 from doorward.agents.models.timeouts import Cooldown, IdleTimeout, format_seconds
 from doorward.agents.models.token_counter import TokenCounter, count_tokens
 from doorward.config import settings
 
+log = logging.getLogger(__name__)
+
 _STREAM_MODULE = "doorward.agents.models.provider_stream"
+_UNPAID = frozenset(("rate_limited", "not_allowed", "unknown", "not_installed"))
+"""Faults of requests that a provider does not charge for."""
 _API_MODULES = {"openai": "doorward.agents.models.openai_api", "anthropic": "doorward.agents.models.anthropic_api"}
 _MARGINS = {"openai": 1.0, "anthropic": 1.4}
 """The initial factor on the count of OpenAI's tokenizer, until the provider reports its own counts."""
@@ -48,6 +57,7 @@ class RemoteModel:
         limits: settings.ModelSettings,
         environment: Mapping[str, str],
         rest: Cooldown,
+        spending: DailySpending | None = None,
     ) -> None:
         self.cooldown = rest
         self.name = f"{provider.name}:{model}"
@@ -56,6 +66,11 @@ class RemoteModel:
         self._limits = limits
         self._environment = environment
         self._counter = TokenCounter(_MARGINS[provider.settings.kind])
+        self.price = find_price(provider, model, limits.prices)
+        """Its price; None if it is not known."""
+        self._spending = spending or DailySpending()
+        self.constrains = provider.constrains
+        """Whether answers can be constrained to a shape, until the provider shows that they cannot."""
 
     @property
     def is_remote(self) -> bool:
@@ -70,16 +85,93 @@ class RemoteModel:
         self._check_cooldown()
         key = load_key(self._provider, self._environment)
         self._provider.address(with_key=bool(key))
+        reserved = await self._reserve_cost(prompt)
+        spent = reserved
         try:
-            async with contextlib.aclosing(self._stream(prompt, key)) as pieces:
+            async with contextlib.aclosing(self._stream_shaped(prompt, key)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, TokenUsage):
                         self._counter.learn(await asyncio.to_thread(_count_prompt, prompt), piece.input_tokens)
+                        piece = self._with_cost(piece)
+                        spent = piece.dollars or 0.0
                     yield piece
         except ModelFailed as error:
             if error.fault == "rate_limited" and error.retry_after:
                 self.cooldown.start(error.retry_after)
+            if error.fault in _UNPAID:
+                spent = 0.0
             raise
+        finally:
+            if reserved:
+                with contextlib.suppress(ModelFailed):  # then the highest cost stays counted
+                    await self._spending.settle(self.name, reserved, spent)
+
+    async def _reserve_cost(self, prompt: Prompt) -> float:
+        """Count the highest cost of an answer if there is a limit in money, and return it."""
+        limit = self._limits.dollars_per_day
+        if not limit or not self.is_remote:
+            return 0.0
+        if self.price is None:
+            raise ModelFailed(
+                "not_allowed",
+                f"The model {self.name} is not asked: its price is not known, so the limit of {SPENDING_LIMIT} cannot "
+                f'be kept. Set its price in models.prices, such as "{self.name}" = [1.0, 2.0].',
+            )
+        shown = await asyncio.to_thread(_count_prompt, prompt)
+        dollars = self.price.cost(-int(-shown * self._counter.ratio // 1), prompt.most_tokens)
+        await self._spending.reserve(self.name, dollars, limit)
+        return dollars
+
+    def _with_cost(self, usage: TokenUsage) -> TokenUsage:
+        if self.price is None:
+            return usage
+        return msgspec.structs.replace(usage, dollars=self.price.cost(usage.input_tokens, usage.output_tokens))
+
+    async def _stream_shaped(
+        self, prompt: Prompt, key: str, socket: str | None = None
+    ) -> AsyncGenerator[AnswerPiece, None]:
+        """Stream an answer. One with a shape comes in one piece, or without its shape where the provider has none."""
+        if prompt.shape and self.constrains:
+            try:
+                async with contextlib.aclosing(self._stream(prompt, key, socket)) as pieces:
+                    found = [piece async for piece in pieces]
+            except ModelFailed as error:
+                if error.fault != "bad_answer":
+                    raise
+            else:
+                for piece in self._parse_shaped(found, prompt.shape, prompt.most_tokens):
+                    yield piece
+                return
+        plain = msgspec.structs.replace(prompt, shape=None)
+        answered = False
+        async with contextlib.aclosing(self._stream(plain, key, socket)) as pieces:
+            async for piece in pieces:
+                if prompt.shape and self.constrains and not answered:
+                    self._give_up_shapes("refuses it")
+                answered = True
+                yield piece
+
+    def _parse_shaped(self, pieces: list[AnswerPiece], shape: Mapping[str, Any], most: int) -> list[AnswerPiece]:
+        text = "".join(piece.text for piece in pieces if isinstance(piece, TextPiece))
+        others: list[AnswerPiece] = [piece for piece in pieces if not isinstance(piece, TextPiece)]
+        if not text:
+            return others
+        try:
+            return [parse_shaped(text, shape), *others]
+        except NotShaped:
+            if any(isinstance(piece, TokenUsage) and piece.output_tokens >= most for piece in others):
+                raise ModelFailed(
+                    "cut", f"The answer of {self.name} breaks off inside a call, at the limit of {most} tokens."
+                ) from None
+            self._give_up_shapes("ignores it")
+            return pieces
+
+    def _give_up_shapes(self, why: str) -> None:
+        """Say once that answers are not constrained, and do not try again until Doorward restarts."""
+        self.constrains = False
+        log.warning(
+            "the answers of %s are not constrained to a schema until Doorward restarts: its provider %s", self.name, why
+        )
 
     async def _stream(self, prompt: Prompt, key: str, socket: str | None = None) -> AsyncGenerator[AnswerPiece, None]:
         line, connect = await self._import_libraries()

@@ -33,6 +33,8 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file with the API key instead, as an absolute path; it must be readable by the owner only."""
     needs_key: bool = True
     """Whether the provider requires an API key; a model server on your own machine often does not."""
+    constrain: Literal["auto", "on", "off"] = "auto"
+    """Whether answers may be constrained to a JSON schema; `auto` means on this machine, and not for `anthropic`."""
     plain_http: bool = False
     """Whether the API key may be sent unencrypted, over http, to another machine."""
     connect_seconds: Seconds = 10.0
@@ -79,6 +81,10 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Models in files on this machine, by name: a table `[models.local.NAME]` each, see docs/MODELS.md."""
     providers: dict[ProviderName, ProviderSettings] = {}
     """Services that serve models, by name: a table `[models.providers.NAME]` each, see docs/MODELS.md."""
+    dollars_per_day: Annotated[float, Meta(ge=0, le=1_000_000)] = 0.0
+    """Limit in US dollars per day (UTC) for models on other machines; 0 means none. Unknown prices are then refused."""
+    prices: dict[str, tuple[Rate, Rate]] = {}
+    """Own prices by model, such as `"groq:*" = [0.6, 0.8]`: US dollars per million tokens of input and of output."""
     answer_bytes: Count = 16_777_216
     """Maximum bytes that a provider may send for one answer; the text is a small part of them."""
 

@@ -235,7 +235,7 @@ COMMAND_OPERATIONS = (
             "model/list",
             "List the model providers and whether each has a key; keys are never shown",
         ),
-        _route("POST", "/models/test", "testModel", "model/test", "Test a model with a one-sentence answer"),
+        _route("POST", "/models/test", "testModel", "model/test", "Test a model with three requests"),
     ),
     *_with_tag(
         "audit",
