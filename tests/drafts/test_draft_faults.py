@@ -141,3 +141,23 @@ async def test_programs_keep_their_caches_in_the_draft_and_not_in_the_workspace_
     filling = 'head -c 3000000 /dev/urandom > "$XDG_CACHE_HOME/large"; sleep 60'
     assert "sandbox.draft_bytes" in (await ask(house, "bash", command=filling)).message
     assert (await ask(house, "draft/status")).result["changes"]["total"] == 0
+
+
+async def test_a_draft_that_changes_too_much_for_one_review_is_reviewed_and_merged_in_parts(
+    house, project, monkeypatch
+):
+    monkeypatch.setattr("doorward.sandbox.draft_changes.MOST_PATHS", 20)
+    script = "for folder in one two; do mkdir $folder; for n in $(seq 15); do echo $n > $folder/$n; done; done"
+    assert (await ask(house, "bash", command=script)).status == "done"
+    for command, by in (("draft/status", "claude"), ("draft/merge", "")):
+        refused = await ask(house, command, by)
+        assert ("too many to review at once" in refused.message, "in parts" in refused.hint) == (True, True), refused
+    parked = await ask(house, "draft/submit")
+    shown = await ask(house, "approval/show", "", room="", id=parked.ticket)
+    assert "too many to review at once" in str(shown.result), shown
+    assert "one/15" in (await ask(house, "draft/diff", paths=["one"])).result["diff"]
+    for folder in ("one", "two"):
+        merged = await ask(house, "draft/merge", "", paths=[folder])
+        assert merged.status == "done", merged
+    assert sorted(len(os.listdir(project / folder)) for folder in ("one", "two")) == [15, 15]
+    assert (await ask(house, "draft/status")).result["changes"]["total"] == 0

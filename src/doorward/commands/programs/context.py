@@ -25,7 +25,7 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Example
 from doorward.sandbox.program import SandboxProfile
-from doorward.sandbox.view import WORKSPACE, make_environment
+from doorward.sandbox.view import DRAFT_CACHES, WORKSPACE, make_environment
 from doorward.store import shell_history
 
 
@@ -166,7 +166,7 @@ def _describe_environment(ctx: Context) -> dict[str, str]:
     shown = make_environment(_TEMPORARY)
     if ctx.sandbox_terms.profile == "build":
         found = ctx.services.sandbox.find_toolchains(SandboxProfile(ctx.call.workspace, name="build"))
-        shown |= {"PATH": found.path, **found.environment}
+        shown |= {"PATH": found.path, **found.environment, **(DRAFT_CACHES if ctx.call.draft else {})}
     return shown
 
 
