@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import warm_doorward
 from doorward_process import Doorward
 
 READ_IN_BASH = """
@@ -20,7 +21,8 @@ printf '%%s\\n' "${COMPREPLY[@]}"
 def completed(doorward: Doorward, words: str) -> list[str]:
     """What a real bash offers behind these words."""
     script = READ_IN_BASH % words
-    ended = subprocess.run(["bash", "-c", script], env=doorward.env, capture_output=True, text=True, check=True)
+    env = {**doorward.env, "PATH": f"{warm_doorward.stand_in().parent}:{doorward.env['PATH']}"}
+    ended = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True)
     assert ended.stderr == ""
     return ended.stdout.split("\n")[:-1]
 
