@@ -28,13 +28,15 @@ def main() -> None:
     seed = random.SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
     print(f"seed {seed}, model {given.model}")
     asked: list[Asked] = []
+
+    def show(one: Asked) -> None:
+        if given.all or (given.wrong and one.verdict.grade in ("wrong", "harmful")):
+            print(describe(one), flush=True)
+
     for house in given.house or FIELDS_OF_WORK:
         begun = time.perf_counter()
-        mine = asyncio.run(collect(house, seed, given.model, given.questions, given.kinds))
+        mine = asyncio.run(collect(house, seed, given.model, given.questions, given.kinds, show))
         asked += mine
-        for one in mine:
-            if given.all or (given.wrong and one.verdict.grade in ("wrong", "harmful")):
-                print(describe(one))
         print(f"{house:12} {summarize(mine)}, {time.perf_counter() - begun:.0f} s")
     kinds: dict[str, list[Asked]] = defaultdict(list)
     for one in asked:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.houses.examination import Asked, examine
 from bench.houses.judge import GRADES, WEIGHTS
 
 
-async def collect(house: str, seed: int, model: str, amount: int, kinds: Sequence[str] = ()) -> list[Asked]:
+async def collect(
+    house: str,
+    seed: int,
+    model: str,
+    amount: int,
+    kinds: Sequence[str] = (),
+    each: Callable[[Asked], None] = lambda _: None,
+) -> list[Asked]:
+    """Ask one house in a folder that is thrown away; `each` is called with every answer as soon as it is there."""
+    asked = []
     with tempfile.TemporaryDirectory(prefix="doorward-houses-") as folder:
-        return [one async for one in examine(Path(folder) / "home", house, seed, model, amount, kinds)]
+        async for one in examine(Path(folder) / "home", house, seed, model, amount, kinds):
+            asked.append(one)
+            each(one)
+    return asked
 
 
 def share(asked: Sequence[Asked], grade: str) -> float:

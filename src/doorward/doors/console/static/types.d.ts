@@ -196,7 +196,6 @@ interface Approval {
   id: string;
   state: "pending" | "approved" | "denied" | "expired" | "used";
   command: string;
-  params?: Record<string, any>;
   caller: string;
   kind?: CallerKind;
   onBehalfOf?: string;
