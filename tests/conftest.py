@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 import shutil
 import sqlite3
@@ -79,6 +80,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.basetemp is None and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH:
         config.option.basetemp = tempfile.mkdtemp(prefix="doorward-tests-", dir=_MEMORY)
         config.add_cleanup(lambda: shutil.rmtree(config.option.basetemp, ignore_errors=True))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Collect no garbage while thousands of tests are found: there is hardly any."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """The tests and all that they import stay; no collection need look at them again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
