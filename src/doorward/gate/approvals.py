@@ -143,7 +143,7 @@ class Approvals:
             return
         with contextlib.suppress(Conflict):  # it was decided in the meantime
             entry = self._entry(approval, "expired", note)
-            await self._store.write(sql.expire_now(id, now), sql.expire(id, now, 0.0), entries=[entry])
+            await self._store.write(sql.expire_now(id, now, note), sql.expire(id, now, 0.0), entries=[entry])
         self._publish_decision(await self.find(tenant, id), now, decider="")
 
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:

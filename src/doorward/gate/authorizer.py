@@ -214,10 +214,8 @@ def find_required_terms(
         more = find_required_terms(caller, policy, part, given, patience, answered=answered)
         if asked is None or more is None:
             asked = asked or more
-        elif (set(asked.approvers), asked.quorum) != (
-            set(more.approvers),
-            more.quorum,
-        ):  # one decision is for all parts
+        elif (set(asked.approvers), asked.quorum) != (set(more.approvers), more.quorum):
+            # One decision is for all parts.
             reason = f"{command.name} changes files that need different approvals. Change them one by one."
             raise NotPermitted(reason, rule="built-in: one call, one kind of approval")
     if asked is None and params is not None and caller.kind != "human":

@@ -70,6 +70,13 @@ def waiting(approval: Approval) -> str:
     return f"{approval.command} is waiting for approval."
 
 
+def _describe_seconds(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:g} s"
+
+
 def parked(call: str, approval: Approval, rule: str = "") -> Outcome:
     """Also for a caller that returns with its ticket before anybody decided; `call` and `rule` are empty then."""
     message = waiting(approval)
@@ -81,8 +88,8 @@ def parked(call: str, approval: Approval, rule: str = "") -> Outcome:
         command=approval.command,
         text=f"{message} Ticket: {approval.id}.",
         retry="later",
-        hint=f"It expires after {approval.expires_at - approval.created_at:g} s. When it is approved, run the call "
-        "again with this ticket.",
+        hint=f"It expires after {_describe_seconds(approval.expires_at - approval.created_at)}. "
+        "When it is approved, run the call again with this ticket.",
         rule=rule,
         ticket=approval.id,
         result={

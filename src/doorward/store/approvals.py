@@ -157,10 +157,11 @@ def expire(id: str, now: float, decided_before: float) -> Statement:
     )
 
 
-def expire_now(id: str, now: float) -> Statement:
+def expire_now(id: str, now: float, reason: str = "") -> Statement:
     """Expire a pending approval now: nobody waits for it any more."""
     return Statement(
-        "UPDATE approvals SET expires_at = ? WHERE id = ? AND state = 'pending' AND expires_at > ?", (now, id, now)
+        "UPDATE approvals SET expires_at = ?, reason = ? WHERE id = ? AND state = 'pending' AND expires_at > ?",
+        (now, reason, id, now),
     )
 
 

@@ -259,7 +259,7 @@ function Decisions(/** @type {{approval: Approval}} */ { approval }) {
         </li>`,
       )}
     </ul>`}
-    ${approval.state === "expired" && html`<p class="quiet">Nobody decided in time, so the call did not run.</p>`}
+    ${approval.state === "expired" && html`<p class="quiet">${approval.reason || "Nobody decided in time, so the call did not run."}</p>`}
     ${approval.state === "approved" &&
     html`<p class="quiet">Approved, not run yet. The caller runs it with its ticket.</p>`}
     ${approval.usedBy &&
