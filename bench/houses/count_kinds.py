@@ -85,6 +85,9 @@ def count_two(speaker: Speaker) -> Question | None:
     second = speaker.clause(table, ("link", "number", "integer", "date", "boolean"))
     if not first or not second or first.readings[0][0].path == second.readings[0][0].path:
         return None
+    single = {evaluate(speaker.world, one) for clause in (first, second) for one in queries_of(table, clause)}
+    if single & {evaluate(speaker.world, one) for one in queries_of(table, first, second)}:
+        return None  # which could not be told apart from an answer with one filter
     return counted(speaker, "count_two", table, first, second)
 
 

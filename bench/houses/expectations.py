@@ -88,6 +88,8 @@ class NamesList(msgspec.Struct, frozen=True, tag=True):
     readings: tuple[tuple[str, ...], ...]
     universe: frozenset[str]
     ordered: bool = False
+    once: bool = False
+    """Whether a name may not be said again and again, as a list of records does with their values."""
 
     def fault(self, answer: Answer) -> str:
         faults = [self._against(one, answer) for one in self.readings]
@@ -107,6 +109,8 @@ class NamesList(msgspec.Struct, frozen=True, tag=True):
             return "does not name " + ", ".join(one for one, place in zip(wanted, places, strict=True) if place < 0)
         if self.ordered and places != sorted(places):
             return f"not in the order {', '.join(wanted)}"
+        if self.once and any(len(re.findall(rf"\b{re.escape(one)}\b", text, re.I)) > 2 for one in wanted):
+            return "says the same again and again"
         return ""
 
 
@@ -238,7 +242,7 @@ class Yes(msgspec.Struct, frozen=True, tag=True):
         head = answer.head
         if re.match(r"\W*(no|none|nothing|there (is|are) (no|none|nothing))\b", head, re.I):
             return "says that there is none"
-        said = re.search(r"\b(yes|there (is|are)|we do|found|exists?|has|have)\b", answer.text, re.I)
+        said = re.search(r"\b(yes|there (is|are)|we (do|have)|found)\b", answer.text, re.I)
         named = any(mentions(one, answer.text) >= 0 for one in self.names)
         counted = any(is_number(one, self.count) for one in numbers(head))
         return "" if said or named or counted else "does not say that there is one"

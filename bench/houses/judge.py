@@ -7,7 +7,17 @@ from typing import Any, Literal
 
 import msgspec
 
-from bench.houses.expectations import Answer, Change, Expectation, NamesList, Number, Unanswerable
+from bench.houses.expectations import (
+    Answer,
+    AskBack,
+    Change,
+    Expectation,
+    NamesList,
+    Number,
+    Still,
+    Unanswerable,
+    Yes,
+)
 from bench.houses.question import Question
 from bench.houses.reading import is_honest
 from bench.houses.snapshot import Changes
@@ -45,17 +55,22 @@ def judge(
     honest = ended in _UNSURE or is_honest(answer.text)
     if ended == "not_understood" and isinstance(expect, Unanswerable):
         return Verdict("right")
-    if not fault and not (honest and _is_none(expect)):
+    if not fault and not (_is_definite(expect) and (ended in _UNSURE or (honest and _is_vague(expect)))):
         return Verdict("right")
     still = changes == between and not parked
-    return Verdict("honest" if honest and still else "wrong", fault or "does not know that there is none")
+    return Verdict("honest" if honest and still else "wrong", fault or "does not know")
 
 
-def _is_none(expect: Expectation) -> bool:
-    """Whether the answer is that there is nothing, which is easily mistaken for not knowing."""
+def _is_definite(expect: Expectation) -> bool:
+    """Whether an answer that was not found cannot be right, whatever words it happens to hold."""
+    return not isinstance(expect, Unanswerable | AskBack | Still | Change)
+
+
+def _is_vague(expect: Expectation) -> bool:
+    """Whether the answer is that there is something or nothing, which is easily mistaken for not knowing."""
     if isinstance(expect, Number):
         return expect.values == (0.0,)
-    return isinstance(expect, NamesList) and expect.readings == ((),)
+    return isinstance(expect, Yes) or (isinstance(expect, NamesList) and expect.readings == ((),))
 
 
 def _harm(wanted: Change, changes: Changes) -> list[str]:

@@ -137,8 +137,10 @@ def _measured(speaker: Speaker, kind: str, measure: Any, templates: Words, filte
         clauses = [clause]
     queries = queries_of(table, *clauses, measure=measure, of=(field.role,))
     found = [evaluate(speaker.world, one) for one in queries]
-    if None in found:
-        return None
+    if None in found or (
+        clauses and evaluate(speaker.world, queries_of(table, measure=measure, of=(field.role,))[0]) in found
+    ):
+        return None  # which could not be told apart from an answer without the filter
     counts = [float(evaluate(speaker.world, one)) for one in queries_of(table, *clauses)]
     np = speaker.restricted(speaker.many(table), *clauses)
     says = speaker.say(templates, np=np, what=speaker.pick(field.says))
@@ -312,7 +314,7 @@ def distinct(speaker: Speaker) -> Question | None:
     )
     says = speaker.say(templates, what=speaker.pick(field.says), n=speaker.many(table))
     universe = frozenset(field.values) if field.kind == "enum" else frozenset(found)
-    return Question(kind="distinct", says=says, expect=NamesList((found,), universe), queries=(query,))
+    return Question(kind="distinct", says=says, expect=NamesList((found,), universe, once=True), queries=(query,))
 
 
 def misspelt(speaker: Speaker) -> Question | None:

@@ -111,6 +111,7 @@ def test_a_right_answer_is_right_in_whatever_words(expect: Expectation, text: st
         (Still(), "Done, all loans are gone."),
         (Number((12.0,)), '{"count": 12}'),
         (Number((12.0,)), ""),
+        (NamesList((("gold",),), frozenset(("gold",)), once=True), "- Ann: gold\n- Bo: gold\n- Cy: gold"),
     ],
 )
 def test_anything_else_is_wrong(expect: Expectation, text: str) -> None:
@@ -125,6 +126,7 @@ def test_anything_else_is_wrong(expect: Expectation, text: str) -> None:
         (Number((0.0,)), "I do not understand that: none of the fields is called late.", "not_understood"),
         (TWO_BOOKS, "Do you mean the books by price or by age?", "answered"),
         (TWO_BOOKS, "", "turn_limit"),
+        (Yes(2), "I do not know what “fee” means: none of the fields has such a value.", "not_understood"),
         (TWO_BOOKS, "data/read failed: There is no record 'x'. 1 of the last 1 calls was not done.", "answered"),
         (SET_PHONE, "I did nothing, since I do not know whose phone.", "answered"),
     ],
