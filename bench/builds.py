@@ -21,7 +21,9 @@ from doorward.sandbox.sandbox import Sandbox
 
 _PACKAGES = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 """pytest and all it imports."""
-_RUN = "import sys; sys.path.insert(0, 'lib'); import pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider']))"
+RUN_TESTS = (
+    "import sys; sys.path.insert(0, 'lib'); import pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider']))"
+)
 _FILES = 10
 _ROUNDS = 3
 """Each takes seconds."""
@@ -41,10 +43,10 @@ def measure(folder: Path, sizes: Sizes) -> dict[str, float]:
 async def _compare(folder: Path, sizes: Sizes) -> dict[str, float]:
     """Both ways in turn, so that a busy machine slows both."""
     python, _ = view.find_python()
-    argv = (python, "-I", "-S", "-B", "-c", _RUN)
+    argv = (python, "-I", "-S", "-B", "-c", RUN_TESTS)
     async with scratch_sandbox(folder) as (sandbox, profile):
         workspace = Path(profile.workspace)
-        await asyncio.to_thread(_make_project, workspace, sizes.tests)
+        await asyncio.to_thread(make_project, workspace, sizes.tests)
         profile = msgspec.structs.replace(profile, files="write", name="build", limits=_limits())
         bare, confined = [], []
         await _run_confined(sandbox, profile, argv)
@@ -63,7 +65,8 @@ def _limits() -> ProgramLimits:
     return ProgramLimits(**{name: getattr(settings, name) for name in ProgramLimits.__struct_fields__})
 
 
-def _make_project(folder: Path, tests: int) -> None:
+def make_project(folder: Path, tests: int) -> None:
+    """Make a project with pytest beside it and so many tests."""
     for name in _PACKAGES:
         found = importlib.util.find_spec(name)
         if found is None:

@@ -25,6 +25,8 @@ class Sizes(msgspec.Struct, frozen=True):
     """How often a trivial program is run in each way."""
     tests: int = 300
     """Tests of the project that is tested in the sandbox."""
+    files: int = 100_000
+    """Files of the workspace of which a draft is opened."""
     outputs: int = 20
     """How many programs are listened to for their first output."""
     flood: int = 100_000_000
@@ -64,5 +66,5 @@ class Sizes(msgspec.Struct, frozen=True):
     """Questions of others that are searched for, at most; there are fewer."""
 
 
-SHORT = Sizes(programs=1_000, crowd_seconds=5.0, warm_up=50_000, lifetime=50_000)
+SHORT = Sizes(files=10_000, programs=1_000, crowd_seconds=5.0, warm_up=50_000, lifetime=50_000)
 """For whoever does not ask for everything."""

@@ -14,6 +14,7 @@ from bench import (
     console_page,
     crowd,
     decisions,
+    drafts,
     first_list,
     house_answers,
     leftovers,
@@ -63,6 +64,7 @@ MEASURES = (
         spawn.measure,
     ),
     Measure(("tests_bare", "tests", "tests_of_bare"), builds.measure),
+    Measure(("draft_open", "draft_diff", "draft_tests_of_bare", "draft_npm_of_bare"), drafts.measure),
     Measure(("output_first", "output_latest", "output_memory"), output.measure),
     Measure(("left_processes", "left_descriptors", "left_memory"), leftovers.measure),
     Measure(
