@@ -23,7 +23,7 @@ from bench.houses.snapshot import Snapshots
 from bench.houses.wording import Speaker
 from bench.questions.seed import SETTINGS, Seeded
 from bench.questions.state import Ran, Watch
-from doorward.config.settings import KeeperSettings, ModelSettings, Settings
+from doorward.config.settings import KeeperSettings, ModelSettings, PersonaSettings, Settings
 
 ASK = "agent/ask"
 KINDS: dict[str, Callable[[Speaker], Question | None]] = {
@@ -31,6 +31,7 @@ KINDS: dict[str, Callable[[Speaker], Question | None]] = {
 }
 _TRIES = 40
 _PATIENCE = 840
+_ANSWER_PATIENCE = 600
 HOUSE = "house"
 
 
@@ -83,8 +84,12 @@ def _settings(model: str) -> Settings:
     """A model that runs on this machine gets the time that it needs, and no other model answers for it."""
     if model == HOUSE:
         return SETTINGS
-    patient = KeeperSettings(seconds=_PATIENCE)
-    return msgspec.structs.replace(SETTINGS, keeper=patient, models=ModelSettings(fallback=""))
+    return msgspec.structs.replace(
+        SETTINGS,
+        keeper=KeeperSettings(seconds=_PATIENCE),
+        personas=PersonaSettings(answer_seconds=_ANSWER_PATIENCE),
+        models=ModelSettings(fallback=""),
+    )
 
 
 class _Asker:
