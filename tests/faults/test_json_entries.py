@@ -34,8 +34,11 @@ OUTSIDE = {
     "agents/calls/json_calls.py": "calls in the answer of a model, native ones too; their tests are beside the calls'",
     "agents/calls/python_calls.py": "values of calls that are written like code; their tests are beside the calls'",
     "agents/keeper/tools.py": "parameters that a model wrote as a text; its tests are beside the keeper's",
+    "agents/models/answer_shape.py": "answers of models that a schema constrains; its tests are beside the models'",
+    "agents/models/file_discovery.py": "manifests of Ollama; what is none is passed over",
     "agents/models/local_process.py": "tokens as a model in a file counts them; what is no JSON counts as no answer",
     "agents/models/provider_stream.py": "arguments of calls as a model wrote them; its tests are beside the models'",
+    "agents/models/server_discovery.py": "what programs on the ports of model servers say; its tests are beside it",
     "agents/quotations.py": "values of calls, to compare them; what is no JSON is a text, and nothing of it is run",
     "shell/word_parser.py": "JSON behind --name= in a line of the shell; what is no JSON is plain text",
     "shell/builtins/data.py": "what is piped into words; its tests are beside the virtual files'",
@@ -64,6 +67,8 @@ OUTSIDE = {
 
 OUR_OWN = {
     "agents/personas/tool_calls.py": "parameters of a stored question",
+    "agents/models/prices.py": "prices of models, part of the package",
+    "agents/models/spending.py": "what was spent today, as it was stored",
     "agents/keeper/prompt.py": "the list of useful commands, part of the package",
     "agents/keeper/service.py": "parameters of a stored question",
     "agents/keeper/paused_request.py": "where the keeper left off, as it was stored",
