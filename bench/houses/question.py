@@ -13,6 +13,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     says: str
     expect: Expectation
     before: tuple[str, ...] = ()
-    """What is asked first, in the same session."""
+    """The request before it, in the same session."""
     queries: tuple[Query, ...] = ()
     """The readings of a question about records, to work out its answer again."""

@@ -13,12 +13,13 @@ from typing import Any
 import msgspec
 
 from doorward.agents.keeper.service import KeeperService
+from doorward.agents.models.daily_spending import DailySpending
 from doorward.agents.models.registry import ModelRegistry
-from doorward.agents.models.spending import DailySpending
 from doorward.commands import draft_review, programs
 from doorward.commands.catalogue.entry import CatalogueEntry
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
 from doorward.commands.context import Context, Services
+from doorward.commands.expired_data import delete_expired
 from doorward.commands.families import build_registry
 from doorward.commands.servers.resources import ResourceCommands
 from doorward.commands.servers.tool_command import ToolCommands
@@ -30,11 +31,11 @@ from doorward.core import logs
 from doorward.core.byte_budget import ByteBudget
 from doorward.core.classification import Access, Role
 from doorward.core.clock import Clock
-from doorward.core.command import Command, Family
+from doorward.core.command import Family
 from doorward.core.errors import LedgerUnavailable
 from doorward.core.event_buffer import EventBuffer
 from doorward.core.events import Bus
-from doorward.core.model import Admitted, Call, Caller, Outcome, Permit
+from doorward.core.model import Admitted, Call, Outcome, Permit
 from doorward.gate.approvals import Approvals
 from doorward.gate.authenticator import Authenticator
 from doorward.gate.authorizer import Authorizer
@@ -45,7 +46,6 @@ from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.gate import Gate
 from doorward.gate.processes import RoomProcesses
 from doorward.gate.recipes.book import RecipeBook
-from doorward.gate.recipes.recipe import Strategy
 from doorward.gate.recorder import Recorder
 from doorward.gate.resolver import Resolver
 from doorward.gate.sandbox_terms import find_host_terms, find_sandbox_terms
@@ -65,7 +65,7 @@ from doorward.sandbox.egress_proxy import EgressRules
 from doorward.sandbox.sandbox import Sandbox
 from doorward.shell.builtins import BUILTINS
 from doorward.shell.sessions import ShellSessions
-from doorward.store import before_images, idempotency, keeper_waits, kv, long_results
+from doorward.store import kv
 from doorward.store.accepted_suggestions import AcceptedSuggestions
 from doorward.store.command_index import CommandIndex
 from doorward.store.ledger.anonymous_refusals import AnonymousRefusals
@@ -87,9 +87,6 @@ log = logging.getLogger(__name__)
 
 _SHUTDOWN_SECONDS = 5.0
 """Seconds that running calls have to stop and write their record at shutdown."""
-_TIDY_INTERVAL = 300.0
-_KEEPER_STATE_SECONDS = 7 * 86_400.0
-"""Seconds after which the keeper's saved state is deleted. Every approval has expired by then."""
 _THROTTLE = "throttle"
 FIRST_ROOM = "general"
 FIRST_RECIPE = "code-collaboration"
@@ -137,7 +134,7 @@ async def open_house(
         store.loop = asyncio.get_running_loop()
         try:
             house = await _assemble(home, configured, clock or Clock(), store, key, families, stop)
-            await tidy(house)
+            await delete_expired(house.services)
             if house.services.people.get(LOCAL, OWNER) is None:
                 house.setup_lines.extend(await _set_up(house))
             store.is_starting = False
@@ -260,21 +257,10 @@ async def _assemble(
         throttle.restore(json.loads(left), clock.boot())
     authorizer = Authorizer(rooms, recipes, registry, configured.keeper.approve_seconds)
     workspaces = Workspaces(home, configured.files.workspace, rooms)
-
-    def strategy_of(tenant: str, room: str) -> Strategy | None:
-        found = rooms.get(tenant, room)
-        recipe = recipes.recipe(found.recipe) if found is not None else None
-        return None if recipe is None else recipe.strategy
-
-    drafts = Drafts(home.path, store, sandbox, clock, configured, strategy_of, workspaces.find)
+    drafts = Drafts(home.path, store, sandbox, clock, configured, rooms, recipes, workspaces)
     await drafts.load()
     await draft_review.revert_interrupted(drafts, store)
-
-    def place_of(caller: Caller, room: str, session: str, command: Command) -> tuple[str, str]:
-        draft = drafts.choose(caller, room, session, command)
-        return (draft.folder, draft.id) if draft is not None else (workspaces.find(caller.tenant, room), "")
-
-    resolver = Resolver(registry, authorizer, key, place_of, upstreams.explain_absent)
+    resolver = Resolver(registry, authorizer, key, drafts.find_place, upstreams.explain_absent)
     slots = Slots(configured)
     executions = ExecutionRegistry(clock, events, configured, asyncio.get_running_loop())
 
@@ -397,41 +383,13 @@ async def _set_up(house: House) -> list[str]:
     ]
 
 
-async def tidy(house: House) -> None:
-    """Delete expired data: before-images, long results, and the parameters of expired approvals."""
-    await house.services.approvals.expire_due()
-    limits, now = house.settings.limits, house.services.clock.now()
-    await house.services.store.write(
-        before_images.forget(now - limits.undo_days * 86_400),
-        long_results.forget(now - limits.result_hours * 3_600),
-        *house.services.files.cleanup_statements(),
-        *house.services.accounts.cleanup_statements(),
-        *house.services.sessions.delete_expired(),
-        keeper_waits.forget(now - _KEEPER_STATE_SECONDS),
-        idempotency.forget(now - idempotency.retention_seconds(limits)),
-    )
-    dropped = await before_images.drop_beyond(house.services.store, limits.undo_bytes)
-    if dropped:
-        log.info("the undo history of %d executions was dropped (setting limits.undo_bytes)", dropped)
-
-
-async def tidy_periodically(house: House) -> None:
-    """Tidy periodically until cancelled."""
-    while True:
-        await asyncio.sleep(_TIDY_INTERVAL)
-        try:
-            await tidy(house)
-        except LedgerUnavailable as error:
-            log.warning("expired data could not be deleted: %s", error)
-
-
 async def _save_state(house: House) -> None:
     """Save the state that the next process needs. A failure is logged and does not affect stored data."""
     clock, store = house.services.clock, house.services.store
     await house.gate.settled()
     await house.anonymous_refusals.flush()
     try:
-        await tidy(house)
+        await delete_expired(house.services)
         await store.write(kv.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
         await house.ledger_maintainer.checkpoint()
     except (LedgerUnavailable, OSError) as error:

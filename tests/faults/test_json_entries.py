@@ -68,7 +68,7 @@ OUTSIDE = {
 OUR_OWN = {
     "agents/personas/tool_calls.py": "parameters of a stored question",
     "agents/models/prices.py": "prices of models, part of the package",
-    "agents/models/spending.py": "what was spent today, as it was stored",
+    "agents/models/daily_spending.py": "what was spent today, as it was stored",
     "agents/keeper/prompt.py": "the list of useful commands, part of the package",
     "agents/keeper/service.py": "parameters of a stored question",
     "agents/keeper/paused_request.py": "where the keeper left off, as it was stored",

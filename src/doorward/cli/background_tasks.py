@@ -11,7 +11,8 @@ import click
 
 from doorward.agents.approved_merges import run_approved_merges
 from doorward.agents.personas.dispatcher import run_personas
-from doorward.app import House, tidy_periodically
+from doorward.app import House
+from doorward.commands.expired_data import delete_expired_periodically
 from doorward.core.errors import LedgerUnavailable
 
 log = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIt
         house.limits.watch(),
         _connect_upstreams(house, head_start),
         house.ledger_maintainer.watch(),
-        tidy_periodically(house),
+        delete_expired_periodically(house.services),
         _record_due(house),
         _check_sandbox(house, head_start),
     )

@@ -141,9 +141,11 @@ class Approvals:
         approval, now = await self.find(tenant, id), self._clock.now()
         if approval.state != "pending":
             return
-        with contextlib.suppress(Conflict):  # it was decided in the meantime
-            entry = self._entry(approval, "expired", note)
+        entry = self._entry(approval, "expired", note)
+        try:
             await self._store.write(sql.expire_now(id, now, note), sql.expire(id, now, 0.0), entries=[entry])
+        except Conflict:  # it was decided in the meantime
+            return
         self._publish_decision(await self.find(tenant, id), now, decider="")
 
     async def decisions(self, approval: Approval) -> list[dict[str, Any]]:

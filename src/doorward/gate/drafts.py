@@ -13,7 +13,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,10 @@ from doorward.core.clock import Clock
 from doorward.core.command import Command
 from doorward.core.errors import Conflict, NotFound
 from doorward.core.model import Call, Caller
-from doorward.gate.recipes.recipe import Strategy
+from doorward.gate.recipes.book import RecipeBook
+from doorward.gate.sandbox_terms import find_strategy
+from doorward.gate.workspaces import Workspaces
+from doorward.rooms.rooms import Rooms
 from doorward.sandbox.draft_bases import prune_layer, save_bases
 from doorward.sandbox.draft_size import CACHE, DraftSize
 from doorward.sandbox.program import ProgramLimits, SandboxProfile
@@ -93,18 +96,19 @@ class Drafts:
         sandbox: Sandbox,
         clock: Clock,
         settings: Settings,
-        strategy_of: Callable[[str, str], Strategy | None],
-        workspace_of: Callable[[str, str], str],
+        rooms: Rooms,
+        recipes: RecipeBook,
+        workspaces: Workspaces,
     ) -> None:
-        """`strategy_of` and `workspace_of` take a tenant and a room."""
         self._folder = home / "drafts"
         self._store = store
         self._sandbox = sandbox
         self._clock = clock
         self.settings = settings.sandbox
         """The limits of drafts and of programs in them. They change when the settings file does."""
-        self._strategy_of = strategy_of
-        self._workspace_of = workspace_of
+        self._rooms = rooms
+        self._recipes = recipes
+        self._workspaces = workspaces
         self._drafts: dict[str, Draft] = {}
         self._chosen: dict[str, str] = {}
         """The draft that a session chose with draft/open."""
@@ -132,7 +136,7 @@ class Drafts:
                     await self._remove(left)
 
     def uses_drafts(self, tenant: str, room: str) -> bool:
-        strategy = self._strategy_of(tenant, room) if room else None
+        strategy = find_strategy(self._rooms, self._recipes, tenant, room)
         return strategy is not None and strategy.changes == "draft"
 
     def choose(self, caller: Caller, room: str, session: str, command: Command) -> Draft | None:
@@ -142,7 +146,7 @@ class Drafts:
         """
         if caller.kind == "human" or not self.uses_drafts(caller.tenant, room):
             return None
-        workspace = self._workspace_of(caller.tenant, room)
+        workspace = self._workspaces.find(caller.tenant, room)
         here = [one for one in self._drafts.values() if (one.room, one.workspace) == (room, workspace)]
         own = [one for one in here if one.belongs_to(caller)]
         chosen = self._chosen.get(session, "")
@@ -153,6 +157,11 @@ class Drafts:
         if command.reads_only or command.facts.tier is not Tier.CODE:
             return None
         return self._new(caller, room, "")
+
+    def find_place(self, caller: Caller, room: str, session: str, command: Command) -> tuple[str, str]:
+        """The folder that a call works in, and its draft; the draft is empty for the workspace itself."""
+        draft = self.choose(caller, room, session, command)
+        return (draft.folder, draft.id) if draft is not None else (self._workspaces.find(caller.tenant, room), "")
 
     def open_another(self, caller: Caller, room: str, session: str, name: str) -> Draft:
         """A further draft of this caller, in which the session works from now on."""
@@ -216,7 +225,7 @@ class Drafts:
     def profile(self, draft: Draft) -> SandboxProfile:
         """The sandbox profile of every program in a draft."""
         build = self.settings.build
-        strategy = self._strategy_of(draft.tenant, draft.room)
+        strategy = find_strategy(self._rooms, self._recipes, draft.tenant, draft.room)
         return SandboxProfile(
             workspace=draft.workspace,
             files="write",
@@ -305,7 +314,7 @@ class Drafts:
             caller=caller.id,
             behalf=caller.on_behalf_of,
             name=name,
-            workspace=self._workspace_of(caller.tenant, room),
+            workspace=self._workspaces.find(caller.tenant, room),
             folder=folder,
             size=DraftSize(folder),
             created_at=self._clock.now(),

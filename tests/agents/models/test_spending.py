@@ -8,12 +8,12 @@ import msgspec
 import pytest
 from raw_provider import KEY, PROMPT, RawProvider, answers, asked, raw_provider, status
 
+from doorward.agents.models.daily_spending import DailySpending
 from doorward.agents.models.model import ModelFailed
 from doorward.agents.models.prices import find_context, find_price, known_services
 from doorward.agents.models.provider import ModelProvider
 from doorward.agents.models.registry import ModelRegistry
 from doorward.agents.models.remote import RemoteModel
-from doorward.agents.models.spending import DailySpending
 from doorward.config.settings import ModelSettings as Limits
 from doorward.config.settings import ProviderSettings
 from doorward.core.errors import LedgerUnavailable

@@ -15,13 +15,13 @@ from pathlib import Path
 import msgspec
 
 from doorward.agents.models.available import price_facts
+from doorward.agents.models.daily_spending import DailySpending
 from doorward.agents.models.local import LOCAL, LocalModel, load_local_models
 from doorward.agents.models.model import Model, ModelFailed
 from doorward.agents.models.prices import FREE, find_context, find_price
 from doorward.agents.models.provider import ModelProvider, load_key, load_providers
 from doorward.agents.models.remote import RemoteModel
 from doorward.agents.models.setup import ModelSetup
-from doorward.agents.models.spending import DailySpending
 from doorward.agents.models.timeouts import Cooldown, format_seconds
 from doorward.agents.models.trial import try_model
 from doorward.commands.agent_services import KeyState, ModelTrial, OnProgress, ProviderFacts

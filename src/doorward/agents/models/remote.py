@@ -12,11 +12,11 @@ from typing import Any, Protocol, cast
 import msgspec
 
 from doorward.agents.models.answer_shape import NotShaped, parse_shaped
+from doorward.agents.models.daily_spending import SETTING as SPENDING_LIMIT
+from doorward.agents.models.daily_spending import DailySpending
 from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TextPiece, TokenUsage
 from doorward.agents.models.prices import find_price
 from doorward.agents.models.provider import ModelProvider, load_key
-from doorward.agents.models.spending import SETTING as SPENDING_LIMIT
-from doorward.agents.models.spending import DailySpending
 from doorward.agents.models.timeouts import Cooldown, IdleTimeout, format_seconds
 from doorward.agents.models.token_counter import TokenCounter, count_tokens
 from doorward.config import settings

@@ -66,7 +66,7 @@ def _tool_canaries(shell: str, edit: str, read: str) -> tuple[dict[str, Any], di
     )
 
 
-_SWITCHED_OFF = "Whoever can change {title}'s settings, or starts it with hooks switched off, can go around the gate."
+_HOOKS_DISABLED = "Whoever can change {title}'s settings, or starts it with hooks disabled, can go around the gate."
 _BEFORE_START = "Hooks apply to sessions that start after this; {title} reads the file when it starts."
 
 CLIENT_HOOKS = (
@@ -83,7 +83,7 @@ CLIENT_HOOKS = (
         canaries=_tool_canaries("Bash", "Write", "Read"),
         then="Restart Claude Code and type /hooks to see it.",
         open=(
-            _SWITCHED_OFF,
+            _HOOKS_DISABLED,
             "Files that you mention with @ and commands that you type with ! are your own, and are not judged.",
             _BEFORE_START,
         ),
@@ -107,7 +107,7 @@ CLIENT_HOOKS = (
         ),
         then="Start Codex, type /hooks and trust Doorward's hook. Until then Codex skips it without a word.",
         open=(
-            _SWITCHED_OFF,
+            _HOOKS_DISABLED,
             "Codex runs no hook for its web search, and none for input to a program that already runs.",
             "The hook does not see which program or folder the model chose for a command line.",
             "A new or changed hook does nothing in Codex until you trust it with /hooks.",
@@ -129,7 +129,7 @@ CLIENT_HOOKS = (
         canaries=_tool_canaries("run_shell_command", "write_file", "read_file"),
         then="Restart Gemini CLI and type /hooks to see it.",
         open=(
-            _SWITCHED_OFF,
+            _HOOKS_DISABLED,
             "Commands that you type with ! and files that you mention with @ are your own, and are not judged.",
             "In a project, Gemini CLI reads hooks only if you trust the folder.",
         ),
@@ -150,7 +150,7 @@ CLIENT_HOOKS = (
         ),
         then="Restart Cursor and open Settings, Hooks to see it.",
         open=(
-            _SWITCHED_OFF,
+            _HOOKS_DISABLED,
             "Cursor does not say which server an MCP tool belongs to, so MCP tools of other servers are not judged.",
             "Tab completions edit files without asking a hook.",
             "Versions of Cursor before 2.0 know only the hook of the shell, so their edits are not judged.",
@@ -172,7 +172,7 @@ CLIENT_HOOKS = (
         ),
         then="Reload VS Code. Its agent hooks are a preview feature, which your organization can switch off.",
         open=(
-            _SWITCHED_OFF,
+            _HOOKS_DISABLED,
             "Only agent mode asks hooks. Inline chat and completions edit files without asking.",
             "Extensions other than Copilot do not ask these hooks.",
         ),

@@ -210,7 +210,7 @@ export function ApprovalCard({ approval, onChange, onExpired, level = 3, inRoom 
   </${Container}>`;
 }
 
-/** What is asked for: to reach a host, or to run a command. */
+/** The request in words: to reach a host, or to run a command. */
 function Wish(/** @type {{approval: Approval}} */ { approval }) {
   const { host, port } = approval.params ?? {};
   if (approval.command === "network/connect" && host)
