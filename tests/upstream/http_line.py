@@ -47,7 +47,7 @@ class Ears:
 
 
 class Line:
-    """A connection to a scripted server, and what came of it."""
+    """A connection to a scripted server, and its result."""
 
     def __init__(self, server: ScriptedWeb, connection: StreamableHttpConnection, ears: Ears) -> None:
         self.server = server

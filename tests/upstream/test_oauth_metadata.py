@@ -75,7 +75,7 @@ async def test_an_answer_that_is_not_the_one_waited_for_is_never_traded_for_a_to
 
 
 async def test_metadata_that_leads_to_a_private_address_is_not_followed(tmp_path: Path) -> None:
-    """The server itself was named by the operator; whomever it refers to was not."""
+    """The operator named the server itself, but not the servers that it refers to."""
     async with world(tmp_path) as inner, world(tmp_path) as far:
         far.guarded.challenge = f'Bearer resource_metadata="{inner.guarded.root}/secrets"'
         remote = HttpConnector(home=tmp_path, outbound=OutboundPolicy(), clock=Clock())
@@ -113,7 +113,7 @@ async def test_credentials_of_an_entry_are_not_shown_to_another_authorization_se
 
 
 async def test_a_secret_is_shown_elsewhere_only_where_its_entry_says_so(tmp_path: Path) -> None:
-    """A server may name whomever it likes; the first that it names is nobody's word but its own."""
+    """A server may name any authorization server; nobody else confirms the first one that it names."""
     async with world(tmp_path) as other, world(tmp_path) as far:
         far.guarded.resource = {"authorization_servers": [other.guarded.root]}
         other.guarded.good = far.guarded.good

@@ -59,7 +59,7 @@ async def test_adding_a_server_leaves_no_secret_of_its_arguments_or_address_in_t
 
 
 async def test_a_server_with_https_does_not_send_anybody_to_log_in_by_way_of_plain_http(monkeypatch):
-    """Whoever sits in between could say where tokens are given, and be shown the client's secret there."""
+    """An attacker in between could name its own token endpoint, and receive the client's secret there."""
     documents = {
         "https://far.example/.well-known/oauth-protected-resource/mcp": {
             "resource": "https://far.example/mcp",

@@ -23,7 +23,7 @@ async def house(opened, monkeypatch):
 
 
 async def test_a_server_that_dies_and_comes_back_as_another_is_not_called_by_who_waited_for_it(house):
-    """Whoever asks while it is away waits for the next connection, on which the definition is another."""
+    """A call while it is disconnected waits for the next connection, which has another definition."""
     await house.file({**TIME, "autoApprove": True})
     await house.ready()
     server = house.servers["time"]
@@ -157,7 +157,7 @@ async def test_an_import_takes_over_no_approval_and_no_tier_that_somebody_elses_
 
 
 async def test_a_tool_that_a_server_names_only_after_it_was_seen_without_any_is_new(house):
-    """Whoever approved all tools of a server that showed none cannot have meant this one."""
+    """A person who approved all tools of a server that listed none cannot have meant this one."""
     house.servers["time"].tools = []
     await house.file({**TIME, "autoApprove": True})
     await house.ready()

@@ -20,6 +20,7 @@ from doorward.sandbox.network_namespace import NetworkNamespace
 from doorward.sandbox.port_forwarder import connect_in_room
 from doorward.sandbox.program import AskToConnect, RoomKey
 from doorward.sandbox.proxy_access import ProxyAccess, RunningProgram
+from doorward.sandbox.toolchains import WITHOUT_UPDATE_CHECKS
 from doorward.sandbox.worker import WorkerGone
 
 _FOR_PROXY = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -28,9 +29,10 @@ _WAITING_SECONDS = 900
 _WHERE_ASKED = {
     **dict.fromkeys(("PIP_DEFAULT_TIMEOUT", "UV_HTTP_TIMEOUT", "CARGO_HTTP_TIMEOUT"), str(_WAITING_SECONDS)),
     **dict.fromkeys(("YARN_HTTP_TIMEOUT", "npm_config_fetch_timeout"), str(_WAITING_SECONDS * 1000)),
-    **dict.fromkeys(("npm_config_update_notifier", "YARN_ENABLE_TELEMETRY"), "false"),
-    **dict.fromkeys(("NO_UPDATE_NOTIFIER", "PIP_DISABLE_PIP_VERSION_CHECK", "DO_NOT_TRACK"), "1"),
+    **WITHOUT_UPDATE_CHECKS,
     **dict.fromkeys(("NEXT_TELEMETRY_DISABLED", "ASTRO_TELEMETRY_DISABLED", "DOTNET_CLI_TELEMETRY_OPTOUT"), "1"),
+    "DO_NOT_TRACK": "1",
+    "YARN_ENABLE_TELEMETRY": "false",
     "GOTELEMETRY": "off",
 }
 """Where a person may be asked about a connection, package managers wait for it, and tools make none on their own: a

@@ -81,7 +81,7 @@ _SINGLE = (".local/bin/uv", ".local/bin/uvx", ".local/bin/mise")
 """Programs that are shown alone: the folder around them has others, of which nothing is known."""
 _MACHINE = ("/usr/local/go/bin", "/usr/lib/go/bin")
 """Folders of programs in /usr that are not on the usual PATH."""
-_WITHOUT_UPDATE_CHECKS = {
+WITHOUT_UPDATE_CHECKS = {
     "NO_UPDATE_NOTIFIER": "1",
     "npm_config_update_notifier": "false",
     "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -96,7 +96,7 @@ def find_toolchains(doorward_home: Path, workspace: str = "", *, network: bool) 
     home = Path(os.path.expanduser("~"))  # stays relative for an account without a home folder
     folders: list[str] = []
     programs: list[str] = []
-    environment = dict(_WITHOUT_UPDATE_CHECKS)
+    environment = dict(WITHOUT_UPDATE_CHECKS)
     caches: list[str] = []
     for kind in _KINDS:
         root = os.environ.get(kind.variable, "") if kind.variable else ""
