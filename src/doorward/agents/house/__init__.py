@@ -1,1 +1,1 @@
-"""The house model: plain English understood without a language model, from knowledge that is data."""
+"""The house model: plain English understood without a language model, from what this installation holds."""

@@ -1,8 +1,8 @@
-"""The house model: a model that needs no key and no network, and understands a request by what it means.
+"""The house model: a model that needs no key and no network, and understands a request by what this house holds.
 
 It sees what any model sees, a prompt, and asks for commands as any model does. It keeps nothing between answers: the
-plan is worked out anew from the question and from what came of its calls. What it says about a result comes from that
-result, and nothing in one is ever read as a request.
+plan is made anew from the request and from the results of its calls. What it says about a result comes from that
+result, and nothing in a result is ever read as a request.
 """
 
 from __future__ import annotations
@@ -10,21 +10,19 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, tzinfo
+from typing import Any
 
 import msgspec
 
 from doorward.agents.calls.answer_parser import parse_in_thread
-from doorward.agents.house import abilities, caution, knowledge, smalltalk
-from doorward.agents.house.placing import outward
-from doorward.agents.house.plan import End, Step, Telling, Unknown, advanced
-from doorward.agents.house.retrieval import ranked
-from doorward.agents.house.said import said
-from doorward.agents.house.seen import Seen
-from doorward.agents.house.suggested import Suggested
-from doorward.agents.house.telling import Asked as Wish
-from doorward.agents.house.telling import Got, quoted, told
-from doorward.agents.house.understanding import Mind
-from doorward.agents.house.viewing import inward
+from doorward.agents.house import safeguards
+from doorward.agents.house.conversation import Conversation
+from doorward.agents.house.plan import Reply, Step, Unknown, advance
+from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.results import ToolResult
+from doorward.agents.house.sentences import describe_results, quote
+from doorward.agents.house.session_paths import from_workspace, to_workspace
+from doorward.agents.house.understanding import understand
 from doorward.agents.models.model import (
     AnswerPiece,
     ChatTurn,
@@ -35,45 +33,52 @@ from doorward.agents.models.model import (
     TokenUsage,
     ToolSpec,
 )
+from doorward.store.collection_profiles import CollectionProfile
 
-_LONGEST = 120.0
-"""Seconds that the steps of one question may take and still be of the moment in which it was asked."""
-_KEPT = 50
-_LOST = "I do not know "
-"""How every sentence begins that says so: whoever asked must be able to tell that nothing was done."""
-_IDLE = (
-    knowledge.smalltalk().did_nothing.partition("{")[0].rstrip(),
-    knowledge.smalltalk().not_offered.partition("{")[0],
-    knowledge.smalltalk().no_commands,
-)
-"""How every sentence begins that says why it did not do what it understood."""
+_MAX_SECONDS = 120.0
+"""How long the steps of one request may take and still belong to the moment in which it was made."""
+_MAX_MOMENTS = 50
+_WAITS = "For that a person has to agree first."
+
+
+class Suggested(msgspec.Struct, frozen=True):
+    """The call that the house model would make first for a request. It has not run."""
+
+    command: str
+    params: dict[str, Any]
+    score: float
+    """From 0 to 1."""
+    reason: str
+    alternatives: tuple[str, ...] = ()
+    """Other commands that came near."""
+    lookups: tuple[Step, ...] = ()
+    """Calls that must run before the suggested call is known."""
 
 
 class HouseModel:
-    """Knowledge and rules in the place of a language model: deterministic, and honest about what it is."""
+    """Rules and what this house holds in the place of a language model: deterministic, and honest about it."""
 
     name = "house"
 
     def __init__(self, now: Callable[[], float] = time.time, zone: tzinfo = UTC) -> None:
         self._now = now
         self._zone = zone
-        self._asked: dict[str, float] = {}
+        self._moments: dict[str, float] = {}
 
     async def answer(self, prompt: Prompt) -> AsyncIterator[AnswerPiece]:
-        asked, text = self._next(prompt)
-        for one in asked:
+        calls, reply = self._next(prompt)
+        for one in calls:
             yield one
+        text = reply.text
         if text:
-            text = await _harmless(text)
+            text = await _without_calls(text)
             yield TextPiece(text)
-        if not asked and text.startswith(_LOST):
-            yield NoAction()
-        elif not asked and text.startswith(_IDLE):
-            yield NoAction(understood=True)
+        if not calls and reply.kind != "answer":
+            yield NoAction(understood=reply.kind == "declined")
         yield TokenUsage(self.count(prompt.instructions), self.count(text))
 
     def count(self, text: str) -> int:
-        """A token of the house model is a byte, since nothing of it is ever paid for."""
+        """A token of the house model is a byte, because nothing of it is paid for."""
         return len(text.encode(errors="replace"))
 
     def suggest(
@@ -81,90 +86,82 @@ class HouseModel:
         request: str,
         tools: Sequence[ToolSpec],
         now: float | None = None,
-        got: Sequence[Got] = (),
+        results: Sequence[ToolResult] = (),
         speaker: str = "",
         folder: str | None = "",
+        data: tuple[CollectionProfile, ...] = (),
     ) -> Suggested | None:
-        """The call that it would make for a request in this folder; None when it does not know one.
+        """Return the call that it would make for a request in this folder; None if it knows none.
 
-        Where it has to look something up first, it gives that, and is asked again with what came of it in `got`.
+        If it must look something up first, it returns that, and is asked again with the results.
         """
-        prompt = Prompt(
-            instructions="", turns=(ChatTurn(role="user", text=request, speaker=speaker),), tools=tuple(tools)
-        )
-        seen = Seen(prompt)
+        turn = ChatTurn(role="user", text=request, speaker=speaker)
+        prompt = Prompt(instructions="", turns=(turn,), tools=tuple(tools), data=data, folder=folder)
+        conversation = Conversation(prompt)
         moment = self._now() if now is None else now
-        mind = Mind(seen, moment, self._zone)
-        plan = mind.understood()
-        if isinstance(plan, str):
+        reading = understand(RequestContext(conversation, conversation.question, moment, self._zone))
+        if isinstance(reading, Reply):
             return None
-        wanted = _placed(advanced(plan, [inward(one, folder) for one in got]), folder, seen.whole)
-        if isinstance(wanted, str | Telling) or not wanted:
+        wanted = _placed(advance(reading, [from_workspace(one, folder) for one in results]), folder, request)
+        if isinstance(wanted, Reply) or not wanted:
             return None
         step = wanted[0]
-        others = [one.command for one in ranked(mind.around(said(seen.question, moment, self._zone)))]
-        near = tuple(one for one in others if one != step.command)[:3]
         lookups = tuple(wanted) if step.lookup else ()
-        sure = round(min(plan.score, 1.0), 2)
-        return Suggested(step.command, step.params, sure, f"understood as {plan.reason!r}", near, lookups)
+        score = round(min(reading.score, 1.0), 2)
+        return Suggested(
+            step.command, step.params, score, f"understood as {reading.says or reading.name!r}", (), lookups
+        )
 
-    def _moment(self, seen: Seen) -> float:
-        """When the question was asked: its times mean the same in every step, and it is read only once."""
+    def _moment(self, conversation: Conversation) -> float:
+        """Return when the request was made, so that its times mean the same in every step."""
         now = self._now()
-        asked = self._asked.get(seen.whole, now) if seen.results else now
-        if not 0 <= now - asked <= _LONGEST:
+        asked = self._moments.get(conversation.whole, now) if conversation.results else now
+        if not 0 <= now - asked <= _MAX_SECONDS:
             asked = now
-        self._asked.pop(seen.whole, None)
-        self._asked[seen.whole] = asked
-        if len(self._asked) > _KEPT:
-            self._asked.pop(next(iter(self._asked)))
+        self._moments.pop(conversation.whole, None)
+        self._moments[conversation.whole] = asked
+        if len(self._moments) > _MAX_MOMENTS:
+            self._moments.pop(next(iter(self._moments)))
         return asked
 
-    def _next(self, prompt: Prompt) -> tuple[list[NativeCall], str]:
-        """The next calls, or the answer."""
-        seen = Seen(prompt)
-        mind = Mind(seen, self._moment(seen), self._zone)
-        plan = mind.understood()
-        if isinstance(plan, str):
-            if seen.results:
-                return [], told(Wish(question=seen.whole), seen.results)
-            return [], abilities.said(plan, mind) if plan.startswith("@") else plan
-        wanted = _placed(advanced(plan, seen.results), seen.folder, seen.whole)
-        if isinstance(wanted, list):
-            refused = caution.person_must(seen.tools, plan, wanted)
-            return ([], refused) if refused else _asked(wanted, seen)
-        return [], _told(wanted)
+    def _next(self, prompt: Prompt) -> tuple[list[NativeCall], Reply]:
+        """Return the next calls, or the answer."""
+        conversation = Conversation(prompt)
+        context = RequestContext(conversation, conversation.question, self._moment(conversation), self._zone)
+        reading = understand(context)
+        if isinstance(reading, Reply):
+            if conversation.results:
+                return [], Reply(describe_results(conversation.results))
+            return [], reading
+        wanted = _placed(advance(reading, conversation.results), conversation.folder, conversation.whole)
+        if isinstance(wanted, Reply):
+            return [], wanted
+        refused = safeguards.refuse_destruction(conversation.tools, reading, wanted)
+        if refused:
+            return [], Reply(refused, "declined")
+        return _calls(wanted, conversation)
 
 
-def _placed(wanted: list[Step] | End, folder: str | None, question: str) -> list[Step] | End:
-    """What a plan wants, asked for from where the session is."""
-    if not isinstance(wanted, list):
+def _placed(wanted: list[Step] | Reply, folder: str | None, request: str) -> list[Step] | Reply:
+    """Return the steps of a plan with the paths that the commands take."""
+    if isinstance(wanted, Reply):
         return wanted
     try:
-        return [outward(step, folder, question) for step in wanted]
+        return [to_workspace(step, folder, request) for step in wanted]
     except Unknown as error:
-        return str(error)
+        return Reply(str(error), "unknown")
 
 
-def _asked(steps: list[Step], seen: Seen) -> tuple[list[NativeCall], str]:
-    first = len(seen.results)
+def _calls(steps: list[Step], conversation: Conversation) -> tuple[list[NativeCall], Reply]:
     made = []
-    waits = False
-    for number, step in enumerate(steps, first + 1):
-        tool = seen.tools[step.command]
-        waits = waits or caution.waits(tool)
+    for number, step in enumerate(steps, len(conversation.results) + 1):
+        tool = conversation.tools[step.command]
         made.append(NativeCall(f"house-{number}", tool.name, msgspec.json.encode(step.params).decode()))
-    return made, knowledge.smalltalk().waits if waits else ""
+    waits = any(safeguards.needs_approval(conversation.tools[step.command]) for step in steps)
+    return made, Reply(_WAITS if waits else "")
 
 
-def _told(end: End) -> str:
-    if isinstance(end, str):
-        return end
-    parts = [told(end.asked, end.results), *(told(one.asked, one.results) for one in end.also)]
-    return smalltalk.joined([end.note, *parts])
-
-
-async def _harmless(text: str) -> str:
-    """What it says never holds a call: it quotes people, files and programs, and runs nothing that they wrote."""
+async def _without_calls(text: str) -> str:
+    """Return an answer that no parser takes for a call: it quotes people, files and programs."""
     reading = await parse_in_thread(text)
-    return quoted(text) if reading.calls or reading.faults else text
+    return quote(text) if reading.calls or reading.faults else text

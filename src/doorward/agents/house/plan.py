@@ -1,20 +1,18 @@
-"""A plan: calls that are asked for, what came of them given back, and at the end what is to be told.
+"""A plan: calls that are made, their results, and at the end the answer.
 
-A plan is a generator. The model keeps nothing between answers: it makes the plan anew from the question, and gives it
-the results so far, so that it comes to where it stood.
+A plan is a generator. The model keeps nothing between answers: it makes the plan anew from the request, and feeds it
+the results so far, so that it arrives where it stood.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Literal
 
 import msgspec
 
-from doorward.agents.house import smalltalk
-from doorward.agents.house.slots import Slots
-from doorward.agents.house.telling import Asked, Got
-from doorward.agents.models.model import ToolSpec
+from doorward.agents.house import sentences
+from doorward.agents.house.results import ToolResult
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -23,101 +21,90 @@ class Step(msgspec.Struct, frozen=True):
     command: str
     params: dict[str, Any] = {}
     lookup: bool = False
-    """Whether it only finds out what was meant: what was asked for comes after it."""
+    """Whether it only finds out what is meant, before the call that was asked for."""
 
 
-class Telling(msgspec.Struct, frozen=True):
-    """What is to be told of what was got."""
+class Reply(msgspec.Struct, frozen=True):
+    """Words without a call."""
 
-    asked: Asked
-    results: tuple[Got, ...]
-    note: str = ""
-    """A sentence that goes before it."""
-    also: tuple[Telling, ...] = ()
-    """What else was asked for in the same breath."""
+    text: str
+    kind: Literal["answer", "unknown", "declined"] = "answer"
+    """`unknown`: the request is not understood. `declined`: it is understood and not acted on."""
 
 
-End = Telling | str
-Steps = Generator[list[Step], list[Got], End]
-
-
-class Around(msgspec.Struct, frozen=True):
-    """What a plan is made with: what was said, and what may be called."""
-
-    slots: Slots
-    tools: Mapping[str, ToolSpec]
-    now: float
-
-    def offered(self, *commands: str) -> str:
-        """The first of some commands that may be called; empty when none may."""
-        return next((one for one in commands if one in self.tools), "")
-
-    def params(self, command: str) -> Mapping[str, Any]:
-        """The parameters that a command takes."""
-        properties = self.tools[command].schema.get("properties") if command in self.tools else None
-        return properties if isinstance(properties, Mapping) else {}
-
-
-class NotOffered(Exception):
-    """What a plan needs may not be called here; the message names the commands."""
+Steps = Generator[list[Step], list[ToolResult], str]
+"""Yields calls, is sent their results, and returns the answer. Results that are not `done` end it before that."""
 
 
 class Unknown(Exception):
-    """A plan finds out that it does not know how; the message is a sentence for the asker."""
+    """The plan finds out that it does not know how; the message is a sentence for the asker."""
 
 
-class Settled(Unknown):
-    """The same, where it is clear what the request is about: nothing else can be meant by it."""
+class Declined(Exception):
+    """The plan finds out that it must not act; the message is a sentence for the asker."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class NotOffered(Exception):
+    """The plan needs a command that is not offered here; the message names it."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to understand a request."""
+
     name: str
-    asked: Asked
-    steps: Steps
+    """What it does, in a word or two, such as `count records`."""
+    steps: Callable[[], Steps]
+    explained: frozenset[int]
+    """The places of the tokens that it accounts for."""
     score: float = 1.0
-    reason: str = ""
+    """The preference among readings that explain everything. 1 is a plain reading, 0.5 a far-fetched one."""
     changes: bool = False
+    """Whether it changes something."""
+    says: str = ""
+    """What was understood, as a noun phrase or an order, such as `the number of open orders`."""
     guessed: bool = False
-    """Whether it is only near to what was said, and not what that means."""
+    """Whether it is only near to the request; such a reading never changes anything."""
 
 
-def advanced(plan: Plan, results: Sequence[Got]) -> list[Step] | End:
-    """What a plan wants next, or what is to be told, given what came of its calls so far."""
+def answer_with(text: str) -> Callable[[], Steps]:
+    """Return a plan that makes no call and only answers."""
+
+    def steps() -> Steps:
+        yield from ()
+        return text
+
+    return steps
+
+
+def advance(reading: Reading, results: Sequence[ToolResult]) -> list[Step] | Reply:
+    """Return the next calls of a plan, or its answer, given the results so far."""
     used = 0
-    told: list[Got] = []
-    """What is told where the results are others than the plan wanted: all but what was only looked up."""
     try:
-        wanted = next(plan.steps)
+        steps = reading.steps()
+        wanted = next(steps)
         while used < len(results):
             batch = list(results[used : used + len(wanted)])
-            if not _fits(batch[0], wanted[0]):
+            if not _is_result_of(batch[0], wanted[0]):
                 break
             used += len(batch)
-            told += [] if wanted[0].lookup else batch
-            if any(one.status != "done" for one in batch):
-                return Telling(plan.asked, tuple(batch))
-            wanted = plan.steps.send(batch)
+            ended = [one for one in batch if one.status != "done"]
+            if ended:
+                return Reply(sentences.join_parts([sentences.describe_end(one) for one in ended]))
+            wanted = steps.send(batch)
     except StopIteration as end:
-        value: End = end.value
-        return value
+        text = sentences.join_parts([sentences.describe_approval(results[:used]), end.value])
+        return Reply(text)
     except NotOffered as error:
-        return smalltalk.not_offered(str(error))
+        return Reply(sentences.not_offered(str(error)), "declined")
     except Unknown as error:
-        return str(error)
+        return Reply(str(error), "unknown")
+    except Declined as error:
+        return Reply(str(error), "declined")
     if used < len(results):
-        return Telling(plan.asked, (*told, *results[used:]))
+        return Reply(sentences.describe_results(results[used:]))
     return wanted
 
 
-def _fits(got: Got, step: Step) -> bool:
-    """Whether a result is that of a call; one that was made under another name of the same command counts."""
-    spelt = {step.command, step.command.replace("/", "_")}
-    return got.command in spelt or got.command.replace("/", "_") in spelt
-
-
-def items(got: Got) -> list[Any]:
-    """The items of a result, if it has any."""
-    value = got.value
-    if isinstance(value, dict) and isinstance(value.get("items"), list):
-        return list(value["items"])
-    return list(value) if isinstance(value, list) else []
+def _is_result_of(result: ToolResult, step: Step) -> bool:
+    """Whether a result is that of a step; the command may be written as a wire name."""
+    return result.command.replace("/", "_") == step.command.replace("/", "_")

@@ -1,0 +1,60 @@
+"""Everything that a request is understood with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+from functools import cached_property
+from typing import Any
+
+from doorward.agents.house.conversation import Conversation
+from doorward.agents.house.dates import TimeSpan, find_spans
+from doorward.agents.house.lexicon import Lexicon, lexicon_of
+from doorward.agents.house.request import Request
+from doorward.agents.models.model import ToolSpec
+
+
+class RequestContext:
+    def __init__(
+        self,
+        conversation: Conversation,
+        text: str,
+        now: float,
+        zone: tzinfo,
+        earlier: tuple[str, ...] | None = None,
+    ) -> None:
+        self.conversation = conversation
+        self.text = text
+        self.now = now
+        self.zone = zone
+        self.earlier = conversation.earlier if earlier is None else earlier
+        """Earlier requests of the same person, newest first."""
+        self.tools: Mapping[str, ToolSpec] = conversation.tools
+
+    def with_text(self, text: str, earlier: tuple[str, ...] = ()) -> RequestContext:
+        """Return the context of another text in the same conversation, such as a part of the request."""
+        return RequestContext(self.conversation, text, self.now, self.zone, earlier)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The words of the collections, fields and values that the caller may see."""
+        return lexicon_of(self.conversation.data)
+
+    @cached_property
+    def request(self) -> Request:
+        """The tokens, with slips of the keyboard corrected."""
+        return self.lexicon.correct(Request(self.text))
+
+    @cached_property
+    def spans(self) -> tuple[TimeSpan, ...]:
+        """The dates and periods in the request."""
+        return find_spans(self.request, datetime.fromtimestamp(self.now, self.zone))
+
+    def offered(self, *commands: str) -> str:
+        """Return the first of these commands that is offered, or an empty text."""
+        return next((one for one in commands if one in self.tools), "")
+
+    def takes(self, command: str, parameter: str) -> bool:
+        """Whether a command takes a parameter."""
+        properties: Any = self.tools[command].schema.get("properties") if command in self.tools else None
+        return isinstance(properties, Mapping) and parameter in properties
