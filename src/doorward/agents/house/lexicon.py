@@ -2,18 +2,236 @@
 
 from __future__ import annotations
 
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+import msgspec
+
 from doorward.agents.house.request import Request
-from doorward.store.collection_profiles import CollectionProfile
+from doorward.agents.house.words import (
+    edits,
+    is_one_slip_away,
+    name_words,
+    same_words,
+    stem,
+    synonyms,
+    word_lists,
+)
+from doorward.store.collection_profiles import CollectionProfile, FieldProfile
+
+_WEAK = frozenset(("of", "on", "at", "by", "is", "id", "in", "date", "the", "was", "has", "no", "ref", "key", "to", "a"))
+"""Words of field names that people leave out."""
+_GENERIC = frozenset(("number", "type", "count", "name", "code", "value", "address"))
+"""Words that do not name a field alone when it has other words."""
+_WORDS = re.compile(r"\w+(?:[-'’.]\w+)*")
+_PERSON = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z][\w.'-]+)+")
+_SHORTEST_SLIP = 4
+_MAX_LEXICONS = 8
+
+
+class Meaning(msgspec.Struct, frozen=True):
+    """One thing that a phrase can stand for."""
+
+    kind: Literal["collection", "field", "value"]
+    collection: str
+    field: str = ""
+    value: Any = None
+    weight: float = 1.0
+    """1 for its own words, less for a synonym or for a part of a name."""
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A phrase of a request and one of its meanings."""
+
+    first: int
+    behind: int
+    meaning: Meaning
+
+    @property
+    def places(self) -> frozenset[int]:
+        return frozenset(range(self.first, self.behind))
 
 
 class Lexicon:
     def __init__(self, data: tuple[CollectionProfile, ...]) -> None:
-        self.data = data
+        self.all = data
+        self.collections = {one.name: one for one in data if one.kind != "system"}
+        self._phrases: dict[str, list[tuple[tuple[str, ...], Meaning]]] = {}
+        self._words: set[str] = set()
+        for one in self.collections.values():
+            self._add_collection(one)
+            for field in one.fields:
+                self._add_field(one, field)
+        self._slips: dict[str, list[str]] = {}
+        for word in self._words | _vocabulary():
+            for edit in edits(word):
+                self._slips.setdefault(edit, []).append(word)
+
+    def matches(self, request: Request) -> list[Match]:
+        """Return every phrase of the request that names a collection, a field or a value."""
+        found: list[Match] = []
+        stems = request.stems
+        for at, one in enumerate(stems):
+            for phrase, meaning in self._phrases.get(one, ()):
+                behind = at + len(phrase)
+                if stems[at:behind] == phrase and not _is_only_a_stop_word(request, at, behind, meaning):
+                    found.append(Match(at, behind, meaning))
+            if request.tokens[at].kind == "quoted":
+                found += (Match(at, at + 1, meaning) for meaning in self._values_called(request.tokens[at].text))
+        return found
 
     def correct(self, request: Request) -> Request:
-        """Return the request with the spelling of its words corrected."""
-        return request
+        """Return the request with slips of the keyboard corrected, where only one known word can be meant."""
+        replacements: dict[int, str] = {}
+        for place, token in enumerate(request.tokens):
+            word = token.lower
+            if token.kind != "word" or len(word) < _SHORTEST_SLIP or not word.isalpha() or self._knows(word, token.stem):
+                continue
+            near = {other for edit in edits(word) for other in self._slips.get(edit, ()) if is_one_slip_away(word, other)}
+            own = near & self._words
+            if len(own) == 1 or len({stem(one) for one in own}) == 1:
+                replacements[place] = min(own)
+            elif not own and len({stem(one) for one in near}) == 1:
+                replacements[place] = min(near)
+        return request.corrected(replacements)
+
+    def _knows(self, word: str, word_stem: str) -> bool:
+        return word in self._words or word in _vocabulary() or word in common_words() or word_stem in _known_stems()
+
+    def _values_called(self, text: str) -> Iterator[Meaning]:
+        wanted = tuple(stem(word) for word in _WORDS.findall(text.lower()))
+        for phrase, meaning in self._phrases.get(wanted[0], ()) if wanted else ():
+            if phrase == wanted and meaning.kind == "value":
+                yield meaning
+
+    def _add(self, words: Iterable[str], meaning: Meaning) -> None:
+        phrase = tuple(stem(word) for word in words)
+        if phrase and (phrase, meaning) not in (known := self._phrases.setdefault(phrase[0], [])):
+            known.append((phrase, meaning))
+
+    def _learn(self, words: Iterable[str]) -> None:
+        self._words.update(word for word in words if len(word) >= _SHORTEST_SLIP and word.isalpha())
+
+    def _add_collection(self, one: CollectionProfile) -> None:
+        words = name_words(one.name.rpartition(".")[2])
+        self._learn(words)
+        self._add(words, Meaning("collection", one.name))
+        for other in same_words(stem(words[-1])) if words else ():
+            self._add((*words[:-1], other), Meaning("collection", one.name, weight=0.8))
+
+    def _add_field(self, one: CollectionProfile, field: FieldProfile) -> None:
+        words = name_words(field.name)
+        self._learn(words)
+        for phrase, weight in _field_phrases(words):
+            self._add(phrase, Meaning("field", one.name, field.name, weight=weight))
+        if field.kind == "boolean" or field.dates:
+            return
+        for value in field.values:
+            if isinstance(value, str):
+                self._add_value(one, field, value)
+
+    def _add_value(self, one: CollectionProfile, field: FieldProfile, value: str) -> None:
+        words = [word.lower() for word in _WORDS.findall(value)]
+        if not words:
+            return
+        self._learn(words)
+        self._add(words, Meaning("value", one.name, field.name, value))
+        if len(words) == 1 and "_" not in value and "-" in value:
+            self._add(value.lower().split("-"), Meaning("value", one.name, field.name, value, 0.9))
+        if len(words) == 1:
+            for other in same_words(stem(words[0])) - {stem(words[0])}:
+                self._add((other,), Meaning("value", one.name, field.name, value, 0.7))
+        elif _PERSON.fullmatch(value) or field.name == one.label:
+            for word in words:
+                if len(word) > 2 and word not in common_words():
+                    self._add((word,), Meaning("value", one.name, field.name, value, 0.6))
+
+    def profile(self, collection: str) -> CollectionProfile:
+        return self.collections[collection]
+
+    def field(self, collection: str, name: str) -> FieldProfile | None:
+        return next((one for one in self.collections[collection].fields if one.name == name), None)
+
+    @property
+    def people(self) -> frozenset[str]:
+        """The collections whose records are known by names of people."""
+        return _collections_of_people(tuple(self.collections.values()))
+
+
+def _field_phrases(words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+    """The phrases that people use for a field, and how surely each means it."""
+    yield words, 1.0
+    strong = tuple(word for word in words if word not in _WEAK)
+    if not strong:
+        return
+    if strong != words:
+        yield strong, 0.95
+    heads = [word for word in strong if word not in _GENERIC] or list(strong)
+    for head in dict.fromkeys(heads):
+        if (head,) != words:
+            yield (head,), 0.85
+        for other in same_words(stem(head)) - {stem(head)}:
+            yield (other,), 0.75
+            if len(strong) == 2 and strong[1] in _GENERIC and strong[0] == head:
+                yield (other, strong[1]), 0.8
+    if len(heads) == 1:
+        for word in ("number", "address", "type"):
+            yield (heads[0], word), 0.8
+
+
+def _is_only_a_stop_word(request: Request, at: int, behind: int, meaning: Meaning) -> bool:
+    """Whether a single stop word was taken for a part of a name, such as `will` for Will Smith."""
+    token = request.tokens[at]
+    return behind == at + 1 and token.is_stop and not (token.text[:1].isupper() and at > 0 and meaning.kind == "value")
+
+
+def _collections_of_people(collections: tuple[CollectionProfile, ...]) -> frozenset[str]:
+    found = set()
+    for one in collections:
+        label = next((field for field in one.fields if field.name == one.label), None)
+        names = [value for value in label.values[:20] if isinstance(value, str)] if label else []
+        if names and sum(_PERSON.fullmatch(value) is not None for value in names) * 2 > len(names):
+            found.add(one.name)
+        elif same_words(stem(one.name)) & same_words("person"):
+            found.add(one.name)
+    return frozenset(found)
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Frequent English words, which are never taken for slips of the keyboard."""
+    text = resources.files(__package__).joinpath("data", "common_words.txt").read_text()
+    return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """The words that the grammar knows, to which slips are corrected."""
+    lists = word_lists()
+    words = {*lists.stop.split(), *lists.numbers, *lists.irregular, *lists.abbreviations.values()}
+    words |= {word for group in lists.groups for word in group.split()}
+    words |= set(lists.grammar.split())
+    return frozenset(word for word in words if len(word) >= _SHORTEST_SLIP and word.isalpha())
+
+
+@cache
+def _known_stems() -> frozenset[str]:
+    return frozenset(synonyms()) | frozenset(stem(word) for word in (*_vocabulary(), *common_words()))
+
+
+_lexicons: OrderedDict[tuple[int, ...], tuple[tuple[CollectionProfile, ...], Lexicon]] = OrderedDict()
 
 
 def lexicon_of(data: tuple[CollectionProfile, ...]) -> Lexicon:
-    return Lexicon(data)
+    """Return the lexicon of these profiles; the last few are kept, because a request is read for each of its steps."""
+    key = tuple(map(id, data))  # the profiles are kept below, so that their ids stay theirs
+    known = _lexicons.get(key)
+    if known is None:
+        known = _lexicons[key] = (data, Lexicon(data))
+        while len(_lexicons) > _MAX_LEXICONS:
+            _lexicons.popitem(last=False)
+    return known[1]

@@ -28,6 +28,8 @@ class WordLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     irregular: dict[str, str]
     """Plurals and past forms, and the word whose stem they share."""
     abbreviations: dict[str, str]
+    grammar: str
+    """Words that readers look for; slips of the keyboard are corrected to these."""
     groups: tuple[str, ...]
     """Groups of words that people use for the same thing."""
 
