@@ -35,6 +35,7 @@ from doorward.agents.models.model import (
     TokenUsage,
     ToolSpec,
 )
+from doorward.store.collection_profiles import CollectionProfile
 
 _LONGEST = 120.0
 """Seconds that the steps of one question may take and still be of the moment in which it was asked."""
@@ -84,6 +85,7 @@ class HouseModel:
         got: Sequence[Got] = (),
         speaker: str = "",
         folder: str | None = "",
+        data: Sequence[CollectionProfile] = (),
     ) -> Suggested | None:
         """The call that it would make for a request in this folder; None when it does not know one.
 

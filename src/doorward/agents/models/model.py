@@ -10,6 +10,7 @@ import msgspec
 from doorward.agents import tool_results
 from doorward.core.command import Example
 from doorward.core.escape_invisible import escape_invisible, to_storable
+from doorward.store.collection_profiles import CollectionProfile
 
 ModelFault = Literal["down", "slow", "rate_limited", "cut", "not_allowed", "bad_answer", "not_installed", "unknown"]
 
@@ -103,6 +104,10 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """The changes that `undo` can mean, newest first; for models that do not read the instructions."""
     folder: str | None = ""
     """The session's folder relative to the workspace, for the same models; None outside the workspace."""
+    data: tuple[CollectionProfile, ...] = ()
+    """The collections that the caller may list, for models that do not read the instructions and to build them."""
+    files: tuple[str, ...] = ()
+    """Files and folders (which end with /) beneath the session's folder, relative to it, for the same purpose."""
     shape: Mapping[str, Any] | None = None
     """The JSON schema of the whole answer, from `answer_shape.build_shape`, for models with `constrains`.
 
