@@ -31,6 +31,7 @@ from doorward.core.model import Caller
 from doorward.gate.recipes.policy import Policy
 from doorward.shell.session import ShellSession
 from doorward.shell.stages import workspace_path
+from doorward.store.collection_profiles import CollectionProfile
 
 _COMMAND_SHARE = 0.4
 """The share of the prompt that the list of commands may take."""
@@ -54,6 +55,10 @@ class KeeperContext(msgspec.Struct, kw_only=True):
     limits: KeeperSettings
     changes: tuple[UndoableChange, ...] = ()
     """Earlier changes in this session that the keeper can undo."""
+    data: tuple[CollectionProfile, ...] = ()
+    """The collections that the keeper may list."""
+    files: tuple[str, ...] = ()
+    """The files of the session's folder."""
     context: str = ""
     """Text from the operator for every model."""
     history: int = 0
@@ -94,6 +99,8 @@ def build_prompt(brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn])
         most_tokens=most,
         changes=brief.changes,
         folder=brief.folder,
+        data=brief.data,
+        files=brief.files,
     )
 
 

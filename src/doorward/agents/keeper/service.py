@@ -12,6 +12,8 @@ from doorward.agents import undoable_changes
 from doorward.agents.answers import fallback_note
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.context import ModelSource
+from doorward.agents.data_profiles import profile_data
+from doorward.agents.folder_files import list_files
 from doorward.agents.keeper import model_choice, paused_request, suggestion
 from doorward.agents.keeper.loop import KeeperLoop
 from doorward.agents.keeper.paused_request import PausedRequest
@@ -70,7 +72,8 @@ class KeeperService:
         """Suggest one call that does what is requested, for a caller in this folder; None if there is none."""
         caller = ctx.caller
         session = ShellSession(tenant=caller.tenant, user=caller.id, id="", room=ctx.call.room, cwd=folder)
-        return await suggestion.suggest(ctx, self.build_context(ctx, session, request), self._models, request)
+        brief = await self.build_context(ctx, session, request)
+        return await suggestion.suggest(ctx, brief, self._models, request)
 
     def choose_model(self, asked: str, caller: Caller, settings: KeeperSettings) -> tuple[Model, list[str]]:
         """Return the model and notes about it for people. A model asked for by name has no fallback."""
@@ -91,14 +94,14 @@ class KeeperService:
     def debug(self) -> bool:
         return self._environment.get("USHELL_AI_DEBUG", "") not in ("", "0")
 
-    def build_context(self, ctx: Context, session: ShellSession, asked: str) -> KeeperContext:
+    async def build_context(self, ctx: Context, session: ShellSession, asked: str) -> KeeperContext:
         """Collect the input that all answers to this request share."""
         caller = ctx.caller.as_keeper()
         room = ctx.services.rooms.get(caller.tenant, ctx.call.room)
         policy = ctx.services.recipes.policy(room.recipe) if room is not None else None
         offered = ctx.services.offered(caller, ctx.call.room)
         context, history = _parse_context(self._environment.get("USHELL_AI_CONTEXT", ""))
-        return KeeperContext(
+        brief = KeeperContext(
             caller=ctx.caller,
             session=session,
             asked=redact.speech(escape_invisible(to_storable(asked))),
@@ -109,6 +112,9 @@ class KeeperService:
             context=context,
             history=history,
         )
+        brief.data = await profile_data(ctx.services, caller, policy, offered)
+        brief.files = await list_files(ctx.services, caller, ctx.call.room, policy, offered, brief.folder)
+        return brief
 
 
 class _KeeperRequest:
@@ -127,7 +133,7 @@ class _KeeperRequest:
         return await self._run(await self._build_context(prompt), self._model, None)
 
     async def _build_context(self, asked: str) -> KeeperContext:
-        brief = self._service.build_context(self._ctx, self._session, asked)
+        brief = await self._service.build_context(self._ctx, self._session, asked)
         caller, room = self._ctx.caller.as_keeper(), self._ctx.call.room
         if self._session.requests:
             brief.changes = await undoable_changes.list_undoable(self._ctx.store, caller, room, self._session.requests)

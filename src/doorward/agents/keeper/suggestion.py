@@ -31,7 +31,7 @@ async def suggest(ctx: Context, brief: KeeperContext, models: ModelSource, reque
     if not isinstance(model, HouseModel):
         return None
     tools = [describe_house_tool(brief, command) for command in brief.offered]
-    found = await _suggest_after_lookups(ctx, model, request, tools, brief.folder)
+    found = await _suggest_after_lookups(ctx, model, request, tools, brief)
     if found is None or found.command not in ctx.services.registry:
         return None
     command = ctx.services.registry[found.command]
@@ -48,7 +48,7 @@ async def suggest(ctx: Context, brief: KeeperContext, models: ModelSource, reque
 
 
 async def _suggest_after_lookups(
-    ctx: Context, model: HouseModel, request: str, tools: list[ToolSpec], folder: str | None
+    ctx: Context, model: HouseModel, request: str, tools: list[ToolSpec], brief: KeeperContext
 ) -> Suggested | None:
     """Return the suggestion after all lookups that it needs."""
     from doorward.agents.house.telling import Got  # noqa: PLC0415
@@ -56,7 +56,9 @@ async def _suggest_after_lookups(
     got: list[Got] = []
     now = ctx.services.clock.now()
     while True:
-        found = await asyncio.to_thread(model.suggest, request, tools, now, got, ctx.caller.id, folder)
+        found = await asyncio.to_thread(
+            model.suggest, request, tools, now, got, ctx.caller.id, brief.folder, data=brief.data
+        )
         if found is None or not found.lookups:
             return found
         if len(got) + len(found.lookups) > _MAX_LOOKUPS:

@@ -105,7 +105,9 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     folder: str | None = ""
     """The session's folder relative to the workspace, for the same models; None outside the workspace."""
     data: tuple[CollectionProfile, ...] = ()
+    """The collections that the caller may list, for models that do not read the instructions and to build them."""
     files: tuple[str, ...] = ()
+    """Files and folders (which end with /) beneath the session's folder, relative to it, for the same purpose."""
     shape: Mapping[str, Any] | None = None
     """The JSON schema of the whole answer, from `answer_shape.build_shape`, for models with `constrains`.
 

@@ -25,6 +25,7 @@ from doorward.gate.recipes.policy import Policy
 from doorward.rooms.message import MAX_SUMMARY, Card, File, Message, parse_verdict
 from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Room
+from doorward.store.collection_profiles import CollectionProfile
 
 _TOOL_SHARE = 0.5
 """The share of the prompt that tools may take. Beyond it the model gets a short list and a search command."""
@@ -51,6 +52,10 @@ class TurnContext(msgspec.Struct, kw_only=True):
     """Whether the turn resumes after an approval. Then its own messages and calls follow the topic."""
     changes: tuple[UndoableChange, ...] = ()
     """Earlier changes in this room, for the same person, that the persona can undo."""
+    data: tuple[CollectionProfile, ...] = ()
+    """The collections that the persona may list for the asker."""
+    files: tuple[str, ...] = ()
+    """The files of the room's workspace."""
     aside: frozenset[str] = frozenset()
     """Ids of messages left out of the history: the cards of calls whose results are new."""
 
@@ -70,7 +75,15 @@ def build_prompt(
     if dropped:
         head += f"\n\n{dropped} earlier messages of the room are not shown for lack of space."
     turns = (*said, *own)
-    return Prompt(instructions=head, turns=turns, tools=tuple(tools), most_tokens=most, changes=scene.changes)
+    return Prompt(
+        instructions=head,
+        turns=turns,
+        tools=tuple(tools),
+        most_tokens=most,
+        changes=scene.changes,
+        data=scene.data,
+        files=scene.files,
+    )
 
 
 def _select_tools(

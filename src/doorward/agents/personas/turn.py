@@ -13,7 +13,9 @@ from doorward.agents.answers import OnText, correct_missing_call, fallback_note,
 from doorward.agents.calls.answer_parser import parse_in_thread
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.context import AgentContext
+from doorward.agents.data_profiles import profile_data
 from doorward.agents.drafts import RoomDraft
+from doorward.agents.folder_files import list_files
 from doorward.agents.loop import AgentLoop, CallResult, LoopEnd, LoopLimits
 from doorward.agents.models.model import ChatTurn, Model, Prompt, UndoableChange
 from doorward.agents.personas.prompt import TurnContext, build_prompt, call_from_card, result_from_card
@@ -87,6 +89,7 @@ class PersonaTurn(AgentLoop):
             self._build_context(newest, topic) if result is None else await self._rebuild_context(newest, topic, result)
         )
         scene.changes, scene.aside = could_undo, scene.aside | queued
+        await self._add_data(scene)
         self.tool_calls.topic = scene.topic.id if scene.topic is not None else ""
         try:
             end = await self.run()
@@ -145,6 +148,19 @@ class PersonaTurn(AgentLoop):
         except Refused:
             return ()
         return await undoable_changes.list_undoable(self._context.services.store, caller, self._room.id)
+
+    async def _add_data(self, scene: TurnContext) -> None:
+        """Add the collections and files that the persona may list for the asker."""
+        services, room = self._context.services, self._room
+        try:
+            caller = self._context.gate.caller(self.tool_calls.credential)
+        except Refused:
+            return
+        policy = services.recipes.policy(room.recipe)
+        offered = services.offered(caller, room.id)
+        if policy is not None:
+            scene.data = await profile_data(services, caller, policy, offered)
+            scene.files = await list_files(services, caller, room.id, policy, offered, "")
 
     def _list_commands(self) -> list[Command]:
         """List the commands that the persona may run for the asker."""
