@@ -23,7 +23,9 @@ from doorward.agents.house.words import (
 )
 from doorward.store.collection_profiles import CollectionProfile, FieldProfile
 
-_WEAK = frozenset(("of", "on", "at", "by", "is", "id", "in", "date", "the", "was", "has", "no", "ref", "key", "to", "a"))
+_WEAK = frozenset(
+    ("of", "on", "at", "by", "is", "id", "in", "date", "the", "was", "has", "no", "ref", "key", "to", "a")
+)
 """Words of field names that people leave out."""
 _GENERIC = frozenset(("number", "type", "count", "name", "code", "value", "address"))
 """Words that do not name a field alone when it has other words."""
@@ -89,9 +91,16 @@ class Lexicon:
         replacements: dict[int, str] = {}
         for place, token in enumerate(request.tokens):
             word = token.lower
-            if token.kind != "word" or len(word) < _SHORTEST_SLIP or not word.isalpha() or self._knows(word, token.stem):
+            if (
+                token.kind != "word"
+                or len(word) < _SHORTEST_SLIP
+                or not word.isalpha()
+                or self._knows(word, token.stem)
+            ):
                 continue
-            near = {other for edit in edits(word) for other in self._slips.get(edit, ()) if is_one_slip_away(word, other)}
+            near = {
+                other for edit in edits(word) for other in self._slips.get(edit, ()) if is_one_slip_away(word, other)
+            }
             own = near & self._words
             if len(own) == 1 or len({stem(one) for one in own}) == 1:
                 replacements[place] = min(own)

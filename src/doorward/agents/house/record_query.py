@@ -234,7 +234,9 @@ class QueryBuilder:
                 )
             else:
                 limits = (since or None, until or None)
-            parts = [f"{column} {sign} {self._bind(limit)}" for sign, limit in zip((">=", "<"), limits, strict=True) if limit]
+            parts = [
+                f"{column} {sign} {self._bind(limit)}" for sign, limit in zip((">=", "<"), limits, strict=True) if limit
+            ]
             return " AND ".join([f"{column} IS NOT NULL", *parts])
         if one.op == "between":
             return f"{column} BETWEEN {self._bind(one.value[0])} AND {self._bind(one.value[1])}"
@@ -254,7 +256,10 @@ class QueryBuilder:
         alias = f"e{len(self._params)}{self.query.linked.index(one)}"
         inner = QueryBuilder(self.context, RecordQuery(collection=one.collection, conditions=one.conditions))
         inner._params = self._params
-        parts = [self._link_match(one.collection, one.link, alias, "t"), *(inner._sql(each, alias) for each in one.conditions)]
+        parts = [
+            self._link_match(one.collection, one.link, alias, "t"),
+            *(inner._sql(each, alias) for each in one.conditions),
+        ]
         joins = "".join(f" {each}" for each in inner._from)
         # The joins of nested queries are named by their own numbers, which the scope of the subquery keeps apart.
         inside = f"SELECT 1 FROM {_quoted(_table(one.collection))} AS {alias}{joins} WHERE {' AND '.join(parts)}"

@@ -24,3 +24,7 @@ def did_nothing(why: str, example: str = "") -> str:
 def explain_unknown(context: RequestContext, partial: Sequence[Reading]) -> Reply:
     """Return the reply to a request that no reading explains; `partial` are the nearest, most complete first."""
     return Reply(not_understood(context), "unknown")
+
+
+def greeting() -> str:
+    return "Hello!"

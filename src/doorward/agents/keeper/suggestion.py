@@ -18,8 +18,8 @@ from doorward.commands.help import shell_line
 
 if TYPE_CHECKING:
     from doorward.agents.house.model import HouseModel
-    from doorward.agents.house.suggested import Suggested
-    from doorward.agents.house.telling import Got
+    from doorward.agents.house.model import Suggested
+    from doorward.agents.house.results import ToolResult
 
 _MAX_LOOKUPS = 12
 
@@ -51,9 +51,9 @@ async def _suggest_after_lookups(
     ctx: Context, model: HouseModel, request: str, tools: list[ToolSpec], brief: KeeperContext
 ) -> Suggested | None:
     """Return the suggestion after all lookups that it needs."""
-    from doorward.agents.house.telling import Got  # noqa: PLC0415
+    from doorward.agents.house.results import ToolResult  # noqa: PLC0415
 
-    got: list[Got] = []
+    got: list[ToolResult] = []
     now = ctx.services.clock.now()
     while True:
         found = await asyncio.to_thread(
@@ -69,4 +69,4 @@ async def _suggest_after_lookups(
             outcome = await ctx.services.run_nested(ctx.call, one.command, one.params)
             if outcome.status != "done":
                 return None
-            got.append(Got(command=one.command, params=one.params, value=outcome.result))
+            got.append(ToolResult(command=one.command, params=one.params, value=outcome.result))

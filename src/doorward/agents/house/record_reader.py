@@ -1,0 +1,712 @@
+"""Reads a request as one query over the records of a collection and those that they are linked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from doorward.agents.house.lexicon import Lexicon, Match, Meaning
+from doorward.agents.house.record_clues import (
+    Clue,
+    ClueName,
+    Comparison,
+    Scale,
+    clues_at,
+    comparison_at,
+    record_words,
+    state_of,
+)
+from doorward.agents.house.record_links import paths_to, referring
+from doorward.agents.house.record_query import Condition, LinkedCondition, Measure, Path, RecordQuery
+from doorward.agents.house.request import Request
+from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.sentences import in_a_row, name
+from doorward.agents.house.words import name_words, same_words, stem
+from doorward.store.collection_profiles import FieldProfile
+
+META_FIELDS = frozenset(("id", "version", "createdAt", "updatedAt", "createdBy", "updatedBy"))
+_CREATED = frozenset(stem(one) for one in ("created", "added", "made", "opened", "entered", "new", "came"))
+_CHANGED = frozenset(stem(one) for one in ("changed", "updated", "modified", "edited", "touched"))
+_NEGATING = ("un", "in", "non", "not-")
+
+
+class RecordReading(msgspec.Struct, frozen=True, kw_only=True):
+    query: RecordQuery
+    explained: frozenset[int]
+    score: float
+    question: str = ""
+    """A question back, if a name is ambiguous."""
+
+
+class Item(msgspec.Struct, kw_only=True):
+    """A piece of the request: matches of the same words, a clue, a comparison or a period."""
+
+    first: int
+    behind: int
+    matches: tuple[Match, ...] = ()
+    clues: tuple[Clue, ...] = ()
+    comparison: Comparison | None = None
+    span: int = -1
+    state: tuple[str, bool] | None = None
+    """A boolean field of the target and what the word says of it."""
+
+    def of_kind(self, kind: str) -> list[Meaning]:
+        return [one.meaning for one in self.matches if one.meaning.kind == kind]
+
+    def is_clue(self, *names: ClueName) -> Clue | None:
+        return next((one for one in self.clues if one.name in names), None)
+
+
+def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
+    """Return the collections that a request can be about, the likeliest with the highest preference."""
+    lexicon, request = context.lexicon, context.request
+    matches = lexicon.matches(request)
+    nouns = sorted((one for one in matches if one.meaning.kind == "collection"), key=lambda one: one.first)
+    heads = [one for one in nouns if not _is_grouped(request, one.first)]
+    who = next((at for at, one in enumerate(request.tokens) if one.lower in ("who", "whose", "whom", "who's")), -1)
+    seen: dict[str, float] = {}
+    if who >= 0 and (not heads or who < heads[0].first):
+        for one in lexicon.people:
+            seen[one] = 1.0 if not any(each.meaning.collection == one for each in heads) else 1.1
+    if heads:
+        first = heads[0].first
+        for one in heads:
+            if one.first == first:
+                seen.setdefault(one.meaning.collection, one.meaning.weight)
+        for one in heads[1:]:
+            seen.setdefault(one.meaning.collection, 0.8 * one.meaning.weight)
+    if not heads:
+        for one in matches:
+            weight = 0.9 if one.meaning.kind == "field" else 0.85
+            if one.meaning.kind != "collection":
+                seen[one.meaning.collection] = max(seen.get(one.meaning.collection, 0.0), weight * one.meaning.weight)
+        for one in nouns:
+            for other, _ in referring(lexicon, one.meaning.collection):
+                seen.setdefault(other, 0.7)
+    else:
+        # A field that only a linked collection has can make that one the subject: `total fine of gold members`.
+        for one in matches:
+            if one.meaning.kind == "field":
+                seen.setdefault(one.meaning.collection, 0.75 * one.meaning.weight)
+    yield from seen.items()
+
+
+def _is_grouped(request: Request, at: int) -> bool:
+    """Whether a noun stands behind a word such as `per`, so that it is not the subject."""
+    before = [one.lower for one in request.tokens[max(0, at - 3) : at]]
+    return (
+        any(word in ("per", "each", "every", "by") for word in before[-2:])
+        or before[-2:] == ["of", "the"]
+        and ("per" in (one.lower for one in request.tokens[:at]))
+    )
+
+
+class RecordReader:
+    """Reads a request as a query about one collection."""
+
+    def __init__(self, context: RequestContext, target: str) -> None:
+        self.context = context
+        self.request: Request = context.request
+        self.lexicon: Lexicon = context.lexicon
+        self.target = target
+        self.profile = self.lexicon.profile(target)
+        self.referring = referring(self.lexicon, target)
+        self.conditions: list[Condition] = []
+        self.linked: dict[tuple[str, str], list[Condition]] = {}
+        self.not_linked: set[tuple[str, str]] = set()
+        self.asked: list[Path] = []
+        self.group: Path = ()
+        self.order: Path = ()
+        self.descending = False
+        self.limit = 0
+        self.ranked_by = ("", "")
+        self.explained: set[int] = set()
+        self.cost = 0.0
+        self.question = ""
+        self.mentioned: dict[str, Item] = {}
+        self.used: set[str] = set()
+        """Collections that a condition or a measure leads to."""
+        self.measure: Measure | None = None
+
+    def read(self, preference: float) -> RecordReading | None:
+        self.items = self._cover()
+        for at, item in enumerate(self.items):
+            self._interpret(at, item)
+        measure = self._choose_measure()
+        if measure is None:
+            return None
+        query = RecordQuery(
+            collection=self.target,
+            conditions=tuple(self._merged()),
+            linked=tuple(
+                LinkedCondition(*key, tuple(conditions), key in self.not_linked)
+                for key, conditions in self.linked.items()
+            ),
+            measure=measure,
+            of=self._measured(measure),
+            group=self.group,
+            order=self.order,
+            descending=self.descending,
+            limit=self.limit,
+            ranked_by=self.ranked_by,
+        )
+        if self._says_nothing(query):
+            return None
+        score = 0.9 * preference - 0.05 * self.cost
+        return RecordReading(query=query, explained=frozenset(self.explained), score=score, question=self.question)
+
+    def _says_nothing(self, query: RecordQuery) -> bool:
+        """Whether nothing in the request names the collection: neither its noun, nor a field or value of it."""
+        return self.target not in self.mentioned and not query.conditions and not query.of and not query.linked
+
+    # The words of the request, cut into items.
+
+    def _cover(self) -> list[Item]:
+        matches: dict[int, list[Match]] = {}
+        for one in self.lexicon.matches(self.request):
+            if self._reach(one.meaning) is not None:
+                matches.setdefault(one.first, []).append(one)
+        spans = {one.first: number for number, one in enumerate(self.context.spans)}
+        items: list[Item] = []
+        at = 0
+        while at < len(self.request):
+            item = self._item_at(at, matches, spans)
+            if item is not None:
+                items.append(item)
+            at = item.behind if item is not None else at + 1
+        return items
+
+    def _item_at(self, at: int, matches: dict[int, list[Match]], spans: dict[int, int]) -> Item | None:
+        comparison = comparison_at(self.request, at)
+        if at in spans:
+            span = self.context.spans[spans[at]]
+            if comparison is None or span.behind >= comparison.behind:
+                return Item(first=at, behind=span.behind, span=spans[at])
+        clues = clues_at(self.request, at)
+        near = matches.get(at, [])
+        longest = max((one.behind for one in near), default=at)
+        if comparison is not None and comparison.behind > longest:
+            return Item(first=at, behind=comparison.behind, comparison=comparison)
+        clue_end = clues[0].behind if clues else at
+        if near and longest >= clue_end:
+            chosen = tuple(one for one in near if one.behind == longest)
+            same = tuple(one for one in clues if one.behind == longest)
+            return Item(first=at, behind=longest, matches=chosen, clues=same)
+        state = self._state_at(at)
+        if state is not None and clue_end <= at + 1:
+            return Item(first=at, behind=at + 1, state=state, clues=tuple(clues))
+        if clues:
+            return Item(first=at, behind=clue_end, clues=tuple(one for one in clues if one.behind == clue_end))
+        return None
+
+    def _state_at(self, at: int) -> tuple[str, bool] | None:
+        """Return the boolean field that a word such as `open`, `unpaid` or `inactive` speaks of."""
+        word = self.request.tokens[at].lower
+        found = []
+        for field in self.profile.fields:
+            if field.kind != "boolean":
+                continue
+            stems = frozenset(stem(one) for one in name_words(field.name))
+            state = state_of(word, stems)
+            if state is not None:
+                found.append((field.name, state))
+            for prefix in _NEGATING:
+                bare = (
+                    stem(word.removeprefix(prefix)) if word.startswith(prefix) and len(word) > len(prefix) + 3 else ""
+                )
+                if bare and stems & same_words(bare):
+                    found.append((field.name, False))
+        return found[0] if len(set(found)) == 1 else None
+
+    # What an item means for the query.
+
+    def _reach(self, meaning: Meaning) -> tuple[str, Path] | None:
+        """Return how the target leads to a meaning: `own` with a path, or `back` with a collection and link."""
+        chains = paths_to(self.lexicon, self.target, meaning.collection)
+        if chains:
+            return "own", chains[0]
+        for collection, link in self.referring:
+            inner = paths_to(self.lexicon, collection, meaning.collection)
+            if inner:
+                return "back", (collection, link, *inner[0])
+        return None
+
+    def _interpret(self, at: int, item: Item) -> None:
+        if item.span >= 0:
+            self._read_span(at, item)
+        elif item.comparison is not None:
+            self._read_comparison(at, item, item.comparison)
+        elif item.of_kind("value") and not self._prefers_noun(item):
+            self._read_value(at, item)
+        elif item.of_kind("collection") and (not item.of_kind("field") or self._prefers_noun(item)):
+            self._read_noun(at, item)
+        elif item.of_kind("field"):
+            self._read_field(at, item)
+        elif item.state is not None:
+            field, state = item.state
+            self._add(Condition((field,), "eq", state != self._is_negated(at)), item)
+        elif item.clues:
+            self._read_clue(at, item)
+
+    def _prefers_noun(self, item: Item) -> bool:
+        """Whether words that name a collection and something else mean the collection."""
+        nouns = item.of_kind("collection")
+        if not nouns:
+            return False
+        if any(one.collection == self.target for one in nouns) and self.target not in self.mentioned:
+            return True
+        others = [*item.of_kind("field"), *item.of_kind("value")]
+        return max(one.weight for one in nouns) > max((one.weight for one in others), default=0.0)
+
+    def _add(self, condition: Condition, item: Item, cost: float = 0.0) -> None:
+        if condition not in self.conditions:
+            self.conditions.append(condition)
+        self.explained.update(range(item.first, item.behind))
+        self.cost += cost
+
+    def _clue_before(self, at: int, *names: ClueName) -> Clue | None:
+        """Return the clue right before an item; only stop words may stand between."""
+        if at == 0:
+            return None
+        before = self.items[at - 1]
+        between = self.request.tokens[before.behind : self.items[at].first]
+        return before.is_clue(*names) if all(one.is_stop for one in between) else None
+
+    def _is_negated(self, at: int) -> bool:
+        """Whether an item is negated: by a word before it, or by two before with a noun or filler between."""
+        clue = self._clue_before(at, "not", "without")
+        if clue is None and at > 1 and self.items[at - 1].is_clue("filler", "with") is not None:
+            clue = self._clue_before(at - 1, "not", "without")
+        if clue is not None:
+            self.explained.update(range(clue.first, clue.behind))
+        return clue is not None
+
+    def _read_value(self, at: int, item: Item) -> None:
+        meanings = item.of_kind("value")
+        best: dict[tuple[str, Path], list[Meaning]] = {}
+        for one in meanings:
+            how = self._reach(one)
+            if how is not None:
+                best.setdefault((how[0], (*how[1], one.field)), []).append(one)
+        if not best:
+            return
+        how, path = min(best, key=lambda key: self._value_cost(key, best[key], at))
+        chosen = best[how, path]
+        top = max(one.weight for one in chosen)
+        values = list(dict.fromkeys(one.value for one in chosen if one.weight == top))
+        if len(values) > 1:
+            if top >= 0.9:
+                return
+            self.question = f"Which one do you mean: {in_a_row([name(str(one)) for one in values[:6]], 'or')}?"
+        negated = self._is_negated(at)
+        condition = Condition(path if how == "own" else path[2:], "ne" if negated else "eq", values[0])
+        self.cost += 1.0 - top
+        self.explained.update(range(item.first, item.behind))
+        self.used.add(chosen[0].collection)
+        if how == "own":
+            self._add(condition, item, cost=0.3 * (len(path) - 1))
+        else:
+            self._link(path[0], path[1], condition)
+            self.cost += 0.5
+
+    def _value_cost(self, key: tuple[str, Path], meanings: list[Meaning], at: int) -> float:
+        how, path = key
+        cost = (len(path) - 1) * 0.2 + (1.0 if how == "back" else 0.0) + (1.0 - max(one.weight for one in meanings))
+        for near in self.items[max(0, at - 2) : at + 3]:
+            if any(
+                one.field == meanings[0].field and one.collection == meanings[0].collection
+                for one in near.of_kind("field")
+            ):
+                cost -= 0.5
+            if any(one.collection == meanings[0].collection for one in near.of_kind("collection")):
+                cost -= 0.3
+        return cost
+
+    def _link(self, collection: str, link: str, condition: Condition | None) -> None:
+        conditions = self.linked.setdefault((collection, link), [])
+        if condition is not None and condition not in conditions:
+            conditions.append(condition)
+
+    def _read_noun(self, at: int, item: Item) -> None:
+        best = max(item.of_kind("collection"), key=lambda one: (one.collection == self.target, one.weight))
+        collection = best.collection
+        chains = paths_to(self.lexicon, self.target, collection)
+        backs = [key for key in self.referring if key[0] == collection]
+        if collection == self.target:
+            self._explain(item)
+            self.cost += 1.0 - best.weight
+        elif self._clue_before(at, "group") and chains and not self.group:
+            self.group = chains[0]
+            self._explain(item, self._clue_before(at, "group"))
+        elif backs and self._ranks(at):
+            self.ranked_by = backs[0]
+            self.descending = not any(one.is_clue("least") for one in self.items)
+            self._explain(item)
+        elif chains:
+            self._explain(item)
+            if self._is_asked_noun(at):
+                self.asked.append(chains[0])
+        elif backs:
+            if self._is_negated(at):
+                self.not_linked.add(backs[0])
+            self._link(*backs[0], None)
+            self._explain(item)
+            self.used.add(collection)
+        else:
+            return
+        self.mentioned.setdefault(collection, item)
+
+    def _ranks(self, at: int) -> bool:
+        """Whether records are ranked by how many of these refer to them: `the most loans`, `busiest by visits`."""
+        before = self.items[:at]
+        return any(one.is_clue("most", "least", "often", "limit") is not None for one in before)
+
+    def _is_asked_noun(self, at: int) -> bool:
+        """Whether `which book` asks for the link of the records: `which book was the latest loan about`."""
+        first = self.items[at].first
+        return any(one.lower in ("which", "what") for one in self.request.tokens[max(0, first - 2) : first])
+
+    def _explain(self, item: Item, clue: Clue | None = None) -> None:
+        self.explained.update(range(item.first, item.behind))
+        if clue is not None:
+            self.explained.update(range(clue.first, clue.behind))
+
+    def _read_field(self, at: int, item: Item) -> None:
+        found = self._field_path(item)
+        if found is None:
+            return
+        path, field, weight = found
+        self.cost += (1.0 - weight) + 0.3 * (len(path) - 1)
+        if field.links and self._names_linked(at, field):
+            self._explain(item)
+        elif (clue := self._clue_before(at, "sort")) is not None:
+            self.order = path
+            self._explain(item, clue)
+        elif (clue := self._clue_before(at, "group")) is not None and field.kind not in ("number", "json"):
+            self.group = path
+            self._explain(item, clue)
+        elif (clue := self._clue_before(at, "without")) is not None and field.kind != "boolean":
+            self._add(Condition(path, "missing"), item)
+            self._explain(item, clue)
+        elif field.kind == "boolean" and not self._is_asked_field(at):
+            self._add(Condition(path, "eq", not self._is_negated(at)), item)
+        elif self._names_value(at, field) or self._names_span(at, field):
+            self._explain(item)
+        elif (clue := self._contains_behind(at)) is not None and field.kind in ("text", "any"):
+            self._read_contains(at, path, item, clue)
+        elif self._names_comparison(at):
+            self._explain(item)
+        else:
+            self.asked.append(path)
+            self._explain(item)
+            if len(path) > 1:
+                self.used.add(self._collection_of(path))
+
+    def _collection_of(self, path: Path) -> str:
+        collection = self.target
+        for link in path[:-1]:
+            field = self.lexicon.field(collection, link)
+            collection = field.links if field else collection
+        return collection
+
+    def _field_path(self, item: Item) -> tuple[Path, FieldProfile, float] | None:
+        """Return the field that words mean, by the shortest way to it."""
+        ways = []
+        for one in item.of_kind("field"):
+            if one.field in META_FIELDS and one.field != "id":
+                continue
+            how = self._reach(one)
+            field = self.lexicon.field(one.collection, one.field)
+            if how is None or how[0] != "own" or field is None:
+                continue
+            ways.append(((1.0 - one.weight) + 0.25 * len(how[1]), (*how[1], one.field), field, one.weight))
+        if not ways:
+            return None
+        ways.sort(key=lambda way: way[0])
+        return ways[0][1:]
+
+    def _names_linked(self, at: int, field: FieldProfile) -> bool:
+        """Whether a link is only named beside its target: `loans of the member Anna`."""
+        near = self.items[at + 1 : at + 2]
+        return any(one.of_kind("value") for one in near)
+
+    def _is_asked_field(self, at: int) -> bool:
+        first = self.items[at].first
+        return any(one.lower in ("what", "what's", "whats") for one in self.request.tokens[:first]) and not any(
+            one.of_kind("collection") for one in self.items
+        )
+
+    def _names_value(self, at: int, field: FieldProfile) -> bool:
+        """Whether a value of the field stands beside it: `category lighting`, `on the gold tier`."""
+        near = [*self.items[max(0, at - 1) : at], *self.items[at + 1 : at + 2]]
+        return any(one.field == field.name for item in near for one in item.of_kind("value"))
+
+    def _names_span(self, at: int, field: FieldProfile) -> bool:
+        if not field.dates and field.kind != "time":
+            return False
+        near = [*self.items[max(0, at - 2) : at], *self.items[at + 1 : at + 3]]
+        return any(one.span >= 0 for one in near)
+
+    def _names_comparison(self, at: int) -> bool:
+        near = [*self.items[max(0, at - 1) : at], *self.items[at + 1 : at + 2]]
+        return any(one.comparison is not None for one in near)
+
+    def _contains_behind(self, at: int) -> Clue | None:
+        behind = self.items[at + 1] if at + 1 < len(self.items) else None
+        return behind.is_clue("contains") if behind is not None else None
+
+    def _read_contains(self, at: int, path: Path, item: Item, clue: Clue) -> None:
+        """Read `whose subject contains Refund`."""
+        if clue.behind < len(self.request):
+            token = self.request.tokens[clue.behind]
+            self._add(Condition(path, "contains", token.text), item)
+            self.explained.update(range(clue.first, clue.behind + 1))
+
+    def _read_span(self, at: int, item: Item) -> None:
+        span = self.context.spans[item.span]
+        path = self._date_path(at)
+        if path is None:
+            return
+        self._add(Condition(path, "days", span), item)
+
+    def _date_path(self, at: int) -> Path | None:
+        """Return the date field that a period speaks of: the one named beside it, or the only one."""
+        for near in (*reversed(self.items[max(0, at - 2) : at]), *self.items[at + 1 : at + 3]):
+            found = self._field_path(near) if near.of_kind("field") else None
+            if found is not None and (found[1].dates or found[1].kind == "time"):
+                return found[0]
+        dated = [one.name for one in self.profile.fields if one.dates]
+        stems = set(self.request.stems)
+        first = self.items[at].first
+        around = range(max(0, first - 3), min(len(self.request), self.items[at].behind + 2))
+        for verbs, field in ((_CHANGED, "updatedAt"), (_CREATED, "createdAt")):
+            places = [place for place in around if self.request.stems[place] in verbs]
+            if places and (not dated or field == "updatedAt") and self.lexicon.field(self.target, field):
+                self.explained.update(places)
+                return (field,)
+            if places and stems & verbs and dated:
+                self.explained.update(places)
+        if dated:
+            if len(dated) > 1:
+                self.cost += 0.5
+            return (dated[0],)
+        return ("createdAt",) if self.lexicon.field(self.target, "createdAt") else None
+
+    def _read_comparison(self, at: int, item: Item, found: Comparison) -> None:
+        for near in (*self.items[at + 1 : at + 2], *reversed(self.items[max(0, at - 1) : at])):
+            named = self._field_path(near) if near.of_kind("field") else None
+            if named is not None and named[1].kind == "number":
+                self._compare(item, found, named[0], Scale(frozenset(), up=True))
+                self._explain(near)
+                return
+        candidates: dict[Path, Scale] = {}
+        for scale in found.scales or (Scale(frozenset(("@number",)), up=True),):
+            for field in self._scaled(scale):
+                candidates.setdefault((field,), scale)
+        if len(candidates) == 1:
+            path, scale = next(iter(candidates.items()))
+            self._compare(item, found, path, scale)
+        elif not found.scales:
+            money = self._scaled(
+                Scale(frozenset(stem(one) for one in ("price", "cost", "amount", "total", "fee")), up=True)
+            )
+            if len(money) == 1:
+                self.cost += 0.3
+                self._compare(item, found, (money[0],), Scale(frozenset(), up=True))
+
+    def _compare(self, item: Item, found: Comparison, path: Path, scale: Scale) -> None:
+        op = found.op or ("gt" if scale.up else "lt")
+        value = (found.value, found.other) if op == "between" else found.value
+        self._add(Condition(path, op, value), item)
+
+    def _scaled(self, scale: Scale) -> list[str]:
+        """Return the fields of the target that a scale measures."""
+        numbers = [one for one in self.profile.fields if one.kind == "number" and one.name not in META_FIELDS]
+        if "@number" in scale.fields:
+            return [one.name for one in numbers]
+        if "@date" in scale.fields:
+            return [one.name for one in self.profile.fields if one.dates]
+        known = {each for one in scale.fields for each in same_words(one)}
+        exact = [one.name for one in numbers if {stem(word) for word in name_words(one.name)} & scale.fields]
+        return exact or [one.name for one in numbers if {stem(word) for word in name_words(one.name)} & known]
+
+    def _read_clue(self, at: int, item: Item) -> None:
+        clue = item.clues[0]
+        if (top := item.is_clue("superlative")) is not None:
+            self._read_superlative(at, item, top)
+        elif item.is_clue("overdue"):
+            self._read_overdue(item)
+        elif clue.name in ("up", "down"):
+            self.descending = clue.name == "up"
+            self._explain(item)
+        elif clue.name == "limit":
+            self.limit = clue.number
+            self._explain(item)
+        elif clue.name in (
+            "count",
+            "sum",
+            "avg",
+            "max",
+            "min",
+            "exists",
+            "when",
+            "distinct",
+            "often",
+            "filler",
+            "with",
+        ):
+            self._explain(item)
+        elif clue.name in ("most", "least"):
+            self._read_most(at, item, clue)
+        elif clue.name == "either" and self._joins_values(at):
+            self._explain(item)
+
+    def _joins_values(self, at: int) -> bool:
+        near = [*self.items[max(0, at - 2) : at], *self.items[at + 1 : at + 3]]
+        return sum(bool(one.of_kind("value")) for one in near) >= 2
+
+    def _read_superlative(self, at: int, item: Item, clue: Clue) -> None:
+        named = None
+        if at + 1 < len(self.items) and self.items[at + 1].of_kind("field"):
+            named = self._field_path(self.items[at + 1])
+        number_named = named is not None and (named[1].kind == "number" or named[1].dates)
+        generic = any("@number" in one.fields for one in clue.scales)
+        if number_named and generic:
+            assert named is not None
+            self._rank_or_measure(at, item, clue, named[0], clue.scales[0].up)
+            return
+        for scale in clue.scales:
+            fields = self._scaled(scale)
+            if not fields:
+                continue
+            if len(fields) > 1 and "@number" in scale.fields:
+                return
+            if len(fields) > 1:
+                self.cost += 0.3
+            self.order, self.descending = (fields[0],), scale.up
+            self.limit = clue.number or (0 if self._is_plural_head() else 1)
+            self._explain(item)
+            return
+
+    def _is_plural_head(self) -> bool:
+        return False
+
+    def _rank_or_measure(self, at: int, item: Item, clue: Clue, path: Path, up: bool) -> None:
+        """`products with the highest price` ranks records, `the highest price of the products` measures the field."""
+        self._explain(item)
+        head = self.mentioned.get(self.target)
+        listed = clue.number or (head is not None and head.first < item.first)
+        if listed:
+            self.order, self.descending, self.limit = path, up, clue.number or 1
+        else:
+            self.measure = "max" if up else "min"
+
+    def _read_most(self, at: int, item: Item, clue: Clue) -> None:
+        """Read `the most memory`; `the most loans` is read with the noun."""
+        if at + 1 >= len(self.items):
+            return
+        behind = self.items[at + 1]
+        named = self._field_path(behind) if behind.of_kind("field") else None
+        if behind.of_kind("collection"):
+            self._explain(item)
+            self.limit = self.limit or 1
+        elif named is not None and named[1].kind == "number":
+            self._explain(item)
+            self.order, self.descending, self.limit = named[0], clue.name == "most", self.limit or 1
+
+    def _read_overdue(self, item: Item) -> None:
+        due = {each for one in record_words().due.split() for each in same_words(stem(one))}
+        done = {stem(one) for one in record_words().done.split()}
+        dates = [one.name for one in self.profile.fields if one.dates and {stem(w) for w in name_words(one.name)} & due]
+        flags = [
+            one.name
+            for one in self.profile.fields
+            if one.kind == "boolean" and {stem(word) for word in name_words(one.name)} & done
+        ]
+        if len(dates) != 1 or len(flags) > 1:
+            return
+        before = next(iter(self.context.with_text("before today").spans))
+        self._add(Condition((dates[0],), "days", before), item)
+        if flags:
+            self._add(Condition((flags[0],), "eq", False), item)
+
+    # What is asked of the records.
+
+    def _has(self, *names: ClueName) -> bool:
+        return any(one.is_clue(*names) is not None for one in self.items)
+
+    def _choose_measure(self) -> Measure | None:
+        numeric = [path for path in self.asked if self._is_number(path)]
+        if self.ranked_by[0]:
+            self.limit = self.limit or 1
+            return "rank"
+        if self._has("often") and len({key[0] for key in self.referring}) == 1 and not self.ranked_by[0]:
+            self.ranked_by, self.descending, self.limit = self.referring[0], True, self.limit or 1
+            return "rank"
+        if self.measure in ("max", "min"):
+            return self.measure
+        for clue in ("avg", "max", "min"):
+            if self._has(clue) and numeric:  # type: ignore[arg-type]
+                return clue  # type: ignore[return-value]
+        if self._has("sum") and numeric and not self._has("count"):
+            return "sum"
+        if self._has("avg", "max", "min"):
+            return None
+        if self.group:
+            return "groups"
+        if self._has("count") and not numeric:
+            return "count"
+        if self._has("distinct") and len(self.asked) == 1:
+            return "values"
+        if self._has("either") and self._has("most") is False and self._compares():
+            return "groups"
+        if self._has("exists") and not self.asked:
+            return "exists"
+        if self._has("when") and not self.asked:
+            date = self._only_date()
+            if date is None:
+                return None
+            self.asked.append(date)
+        if self._has("sum") and not numeric and not self._has("count") and not self.asked:
+            return None
+        return "list"
+
+    def _only_date(self) -> Path | None:
+        dated = [one.name for one in self.profile.fields if one.dates]
+        return (dated[0],) if len(dated) == 1 else None
+
+    def _is_number(self, path: Path) -> bool:
+        field = self.lexicon.field(self._collection_of(path), path[-1])
+        return field is not None and field.kind == "number"
+
+    def _compares(self) -> bool:
+        """Whether `more A or B` compares two values of one field."""
+        merged = self._merged()
+        several = [one for one in merged if one.op == "in" and len(one.value) == 2]
+        if len(several) == 1 and "more" in self.request.stems:
+            self.group = several[0].path
+            self.explained.update(self.request.places("more", "or"))
+            return True
+        return False
+
+    def _measured(self, measure: Measure) -> Path:
+        if measure in ("sum", "avg", "max", "min"):
+            return next((path for path in self.asked if self._is_number(path)), ())
+        return self.asked[0] if self.asked else ()
+
+    def _merged(self) -> list[Condition]:
+        """Join several values of one field: one of them must hold."""
+        merged: list[Condition] = []
+        for one in self.conditions:
+            same = next(
+                (k for k, other in enumerate(merged) if other.path == one.path and one.op == "eq" == other.op), -1
+            )
+            several = next((k for k, other in enumerate(merged) if other.path == one.path and other.op == "in"), -1)
+            if same >= 0:
+                merged[same] = Condition(one.path, "in", (merged[same].value, one.value))
+            elif several >= 0 and one.op == "eq":
+                merged[several] = Condition(one.path, "in", (*merged[several].value, one.value))
+            else:
+                merged.append(one)
+        return merged
