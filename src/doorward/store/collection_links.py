@@ -69,7 +69,7 @@ def _find_target(profile: CollectionProfile, field: FieldProfile, targets: dict[
     if field.kind not in ("text", "number", "any") or field.dates or len(field.values) < _LEAST_VALUES:
         return None
     is_label = field.name == profile.label
-    if field.name == profile.key or (is_label and is_named_label(profile.name, field.name)):
+    if field.name == profile.key:
         return None
     probes = field.values[:_PROBES]
     hits: dict[_Target, int] = {}
@@ -93,7 +93,8 @@ def _find_target(profile: CollectionProfile, field: FieldProfile, targets: dict[
 def _can_link(profile: CollectionProfile, field: FieldProfile, target: _Target, is_label: bool) -> bool:
     if target.collection == profile.name and (is_label or target.field == field.name):
         return False
-    if is_label and not target.is_key and not is_named_label(target.collection, target.field):
+    named = is_named_label(profile.name, field.name) or not is_named_label(target.collection, target.field)
+    if is_label and not target.is_key and named:
         return False
     # Small numbers are keys of every table, so a number needs a name that fits as well.
     return field.kind == "text" or _similarity(field.name, target.collection) > 0

@@ -37,6 +37,17 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
     """The period as a phrase, such as `in the last 30 days`."""
     whole_days: bool = True
     """Whether it begins and ends at midnight."""
+    yearless: bool = False
+    """Whether it names a day or a month without its year."""
+
+    def other_years(self, least: str, most: str) -> list[str]:
+        """Return the years that can be meant, if records from `least` to `most` leave more than one; else none."""
+        moment = self.since or self.until
+        if not self.yearless or moment is None or not least or not most:
+            return []
+        day = moment.date().isoformat()[4:]
+        years = [year for year in range(int(least[:4]), int(most[:4]) + 1) if least <= f"{year}{day}" <= most]
+        return [str(year) for year in years] if len(years) > 1 else []
 
     @property
     def places(self) -> frozenset[int]:
@@ -68,6 +79,7 @@ class _Period(msgspec.Struct, frozen=True):
     behind: int
     lead: str = "on"
     whole_days: bool = True
+    yearless: bool = False
 
 
 def find_spans(request: Request, now: datetime) -> tuple[TimeSpan, ...]:
@@ -116,6 +128,7 @@ class _Reader:
                     until=period.until,
                     says=says,
                     whole_days=period.whole_days,
+                    yearless=period.yearless,
                 )
         return None
 
@@ -139,13 +152,14 @@ class _Reader:
             if word == "between" or self.word(joint) not in ("on", "onwards", "onward"):
                 return None
             return self._open(at, joint + 1, period.since, None, f"since {period.says}")
-        if word == "since":
-            return self._open(at, period.behind, period.since, None, f"since {period.says}")
-        if word == "after":
-            return self._open(at, period.behind, period.until, None, f"after {period.says}")
-        if word == "before":
-            return self._open(at, period.behind, None, period.since, f"before {period.says}")
-        return self._open(at, period.behind, None, period.until, f"{'until' if word == 'till' else word} {period.says}")
+        since, until = {
+            "since": (period.since, None),
+            "after": (period.until, None),
+            "before": (None, period.since),
+        }.get(word, (None, period.until))
+        says = f"{'until' if word == 'till' else word} {period.says}"
+        found = self._open(at, period.behind, since, until, says)
+        return msgspec.structs.replace(found, yearless=period.yearless)
 
     def _age(self, first: int, start: int, word: str) -> TimeSpan | None:
         """`older than 30 days`, `more than 30 days ago`, `less than a week old`."""
@@ -313,7 +327,8 @@ class _Reader:
         if not year and named > self.today + timedelta(days=62):
             named = named.replace(year=named.year - 1) if (month, day) != (2, 29) else named
         place = behind + 1 if year else behind - (self.word(behind - 1) == ",")
-        return self._days(named, named + timedelta(days=1), _said(named), place, "on")
+        found = self._days(named, named + timedelta(days=1), _said(named), place, "on")
+        return msgspec.structs.replace(found, yearless=not year)
 
     def _ordinal(self, at: int) -> int | None:
         word = self.word(at)
@@ -338,7 +353,8 @@ class _Reader:
     def _month(self, month: int, year: int | None, behind: int) -> _Period:
         """A month; without a year, the last one of that name."""
         first = date(year or (self.today.year if month <= self.today.month else self.today.year - 1), month, 1)
-        return self._days(first, _months_on(first, 1), f"{first:%B %Y}", behind, "in")
+        found = self._days(first, _months_on(first, 1), f"{first:%B %Y}", behind, "in")
+        return msgspec.structs.replace(found, yearless=year is None)
 
 
 def _months_on(day: date, months: int) -> date:

@@ -29,6 +29,7 @@ _WEAK = frozenset(
 """Words of field names that people leave out."""
 _GENERIC = frozenset(("number", "type", "count", "name", "code", "value", "address"))
 """Words that do not name a field alone when it has other words."""
+_GENERIC_ENDS = ("number", "address", "type", "count", "mark", "date")
 _WORDS = re.compile(r"\w+(?:[-'’.]\w+)*")
 _PERSON = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z][\w.'-]+)+")
 _SHORTEST_SLIP = 4
@@ -151,10 +152,7 @@ class Lexicon:
         self._add(words, Meaning("value", one.name, field.name, value))
         if len(words) == 1 and "_" not in value and "-" in value:
             self._add(value.lower().split("-"), Meaning("value", one.name, field.name, value, 0.9))
-        if len(words) == 1:
-            for other in same_words(stem(words[0])) - {stem(words[0])}:
-                self._add((other,), Meaning("value", one.name, field.name, value, 0.7))
-        elif _PERSON.fullmatch(value) or field.name == one.label:
+        if len(words) > 1 and (_PERSON.fullmatch(value) or field.name == one.label):
             for word in words:
                 if len(word) > 2 and word not in common_words():
                     self._add((word,), Meaning("value", one.name, field.name, value, 0.6))
@@ -173,22 +171,21 @@ class Lexicon:
 
 def _field_phrases(words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
     """The phrases that people use for a field, and how surely each means it."""
-    yield words, 1.0
     strong = tuple(word for word in words if word not in _WEAK)
+    yield strong or words, 1.0
     if not strong:
         return
-    if strong != words:
-        yield strong, 0.95
     heads = [word for word in strong if word not in _GENERIC] or list(strong)
     for head in dict.fromkeys(heads):
         if (head,) != words:
             yield (head,), 0.85
         for other in same_words(stem(head)) - {stem(head)}:
             yield (other,), 0.75
-            if len(strong) == 2 and strong[1] in _GENERIC and strong[0] == head:
-                yield (other, strong[1]), 0.8
+            if len(heads) == 1:
+                for word in _GENERIC_ENDS:
+                    yield (other, word), 0.75
     if len(heads) == 1:
-        for word in ("number", "address", "type"):
+        for word in _GENERIC_ENDS:
             yield (heads[0], word), 0.8
 
 
@@ -199,13 +196,14 @@ def _is_only_a_stop_word(request: Request, at: int, behind: int, meaning: Meanin
 
 
 def _collections_of_people(collections: tuple[CollectionProfile, ...]) -> frozenset[str]:
+    """Find them by their noun, or by fields that only people have."""
+    nouns = {stem(word) for word in word_lists().people.split()}
+    fields = {stem(word) for word in word_lists().people_fields.split()}
     found = set()
     for one in collections:
-        label = next((field for field in one.fields if field.name == one.label), None)
-        names = [value for value in label.values[:20] if isinstance(value, str)] if label else []
-        if names and sum(_PERSON.fullmatch(value) is not None for value in names) * 2 > len(names):
-            found.add(one.name)
-        elif same_words(stem(one.name)) & same_words("person"):
+        words = {stem(word) for word in name_words(one.name.rpartition(".")[2])}
+        held = {stem(word) for field in one.fields for word in name_words(field.name)}
+        if words & nouns or held & fields:
             found.add(one.name)
     return frozenset(found)
 

@@ -67,8 +67,6 @@ class RecordWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scales: tuple[_Scale, ...]
     units: tuple[_Unit, ...]
     states: tuple[_State, ...]
-    done: str
-    """Boolean fields that tell that something is over."""
     due: str
     """Date fields that tell until when something is to be done."""
 
@@ -80,7 +78,7 @@ def record_words() -> RecordWords:
 
 _PHRASES: dict[ClueName, str] = {
     "count": "how many|number of|the number of|count of|count|how often|total number of|amount of times",
-    "sum": "total|sum|sum of|sum up|add up|adds up|in total|all together|altogether|how much|come to|in sum|overall|combined",
+    "sum": "added up|summed up|sum of all|total|sum|sum of|sum up|add up|adds up|in total|all together|altogether|how much|come to|in sum|overall|combined",
     "avg": "average|on average|mean|averaged|typical",
     "max": "maximum|most at|peak",
     "min": "minimum",
@@ -93,8 +91,8 @@ _PHRASES: dict[ClueName, str] = {
     "distinct": "different|distinct|kinds of|different values of|possible|various|what kinds|unique|that occurs|occur|occurs",
     "sort": "sort by|order by|sorted by|ordered by|sort them by|order them by|sort those by|order those by|sort that by|rank by|ranked by|sort it by|order it by|sort these by|arrange by|in order of",
     "often": "most often|most frequently|most popular|busiest|most active|most in demand|most used|worst|most common",
-    "most": "most|the most|highest number of|largest number of|greatest number of",
-    "least": "least|fewest|the fewest|lowest number of|smallest number of|least often",
+    "most": "most|highest number of|largest number of|greatest number of",
+    "least": "least|fewest|lowest number of|smallest number of|least often",
     "not": "not|isn't|aren't|wasn't|weren't|hasn't|haven't|doesn't|don't|didn't|never|nobody|no one|except|other than|excluding|but not|nothing",
     "without": "without|no|missing|lacking|lack|with no|have no|has no|without any|that have no|never gave us|not given",
     "with": "with|having|that have|who have|who has|that has",
@@ -104,11 +102,16 @@ _PHRASES: dict[ClueName, str] = {
     "up": "highest first|largest first|biggest first|descending|desc|newest first|latest first|most expensive first|high to low|decreasing|from high to low",
     "down": "lowest first|smallest first|cheapest first|ascending|asc|oldest first|earliest first|low to high|increasing|from low to high|alphabetically",
     "filler": (
+        "still|yet|already|took place|take place|because of|working in|working|works in|made|comes|come|came|towards|because|"
+        "signed up|sign up|signed|joined|join|happened|happen|got|seen|see|seeing|sees|treats|treat|handled|handle|handling|"
+        "call|calls|reach|received|receive|look after|looked after|worked on|work on|a month|an hour|a week|a year|added|"
+        "everybody|everyone|promise|promised|get|gets|money for|money|ended up|scheduled|taken|took|does it|belonging to|"
+        "back from|from us|in all|occurs|occur|that occurs|we carry|carry|by now|to date|"
         "currently|at the moment|right now|in order|just the names|in stock|record|records|entry|entries|in our system|"
         "of all|among|in the system|listed|on file|with numbers|with a number|their|there are|going by|by number of|"
         "going by number of|comes from|at all|any more|anymore|together|with us|do you know|look up|values of|"
         "do you have|do they have|happen to|belong to|belongs to|work|works|living|live|lives|based|located|assigned|"
-        "called|been with|concern|concerns|about|so far|the names of|worth|own|owns|kept|stored|registered|have any"
+        "called|been with|operating|for me|added|concern|concerns|about|so far|the names of|worth|own|owns|kept|stored|registered|have any"
     ),
 }  # fmt: skip
 
@@ -271,6 +274,6 @@ def state_of(word: str, field_stems: frozenset[str]) -> bool | None:
         if field_stems & known:
             if word in state.no.split():
                 return False
-            if word in state.yes.split():
+            if word in state.yes.split() or word in state.fields.split():
                 return True
     return None

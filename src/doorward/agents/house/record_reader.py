@@ -67,20 +67,24 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
     who = next((at for at, one in enumerate(request.tokens) if one.lower in ("who", "whose", "whom", "who's")), -1)
     seen: dict[str, float] = {}
     if who >= 0 and (not heads or who < heads[0].first):
-        for one in lexicon.people:
-            seen[one] = 1.0 if not any(each.meaning.collection == one for each in heads) else 1.1
+        for people in lexicon.people:
+            seen[people] = 1.1 if any(each.meaning.collection == people for each in heads) else 1.0
     if heads:
         first = heads[0].first
         for one in heads:
             if one.first == first:
-                seen.setdefault(one.meaning.collection, one.meaning.weight)
+                seen.setdefault(one.meaning.collection, one.meaning.weight * (0.8 if seen else 1.0))
         for one in heads[1:]:
             seen.setdefault(one.meaning.collection, 0.8 * one.meaning.weight)
     if not heads:
         for one in matches:
-            weight = 0.9 if one.meaning.kind == "field" else 0.85
-            if one.meaning.kind != "collection":
-                seen[one.meaning.collection] = max(seen.get(one.meaning.collection, 0.0), weight * one.meaning.weight)
+            meaning = one.meaning
+            if meaning.kind != "collection":
+                own = meaning.kind == "value" and meaning.field == lexicon.profile(meaning.collection).label
+                weight = 0.95 if own else 0.9 if meaning.kind == "field" else 0.85
+                seen[meaning.collection] = max(seen.get(meaning.collection, 0.0), weight * meaning.weight)
+        for other, weight in _events_between(lexicon, matches):
+            seen.setdefault(other, weight)
         for one in nouns:
             for other, _ in referring(lexicon, one.meaning.collection):
                 seen.setdefault(other, 0.7)
@@ -92,6 +96,17 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
     yield from seen.items()
 
 
+def _events_between(lexicon: Lexicon, matches: list[Match]) -> Iterator[tuple[str, float]]:
+    """Return the collections that link the records that are named: a loan links a member and a book."""
+    named = {one.meaning.collection for one in matches if one.meaning.kind == "value" and one.meaning.weight > 0.5}
+    for one in lexicon.collections.values():
+        linked = {field.links for field in one.fields if field.links} & named
+        if len(linked) > 1:
+            yield one.name, 0.98
+        elif linked:
+            yield one.name, 0.6
+
+
 def _is_grouped(request: Request, at: int) -> bool:
     """Whether a noun stands behind a word such as `per`, so that it is not the subject."""
     before = [one.lower for one in request.tokens[max(0, at - 3) : at]]
@@ -100,6 +115,10 @@ def _is_grouped(request: Request, at: int) -> bool:
         or before[-2:] == ["of", "the"]
         and ("per" in (one.lower for one in request.tokens[:at]))
     )
+
+
+def _is_value(match: Match) -> bool:
+    return match.meaning.kind == "value" and match.meaning.weight > 0.8
 
 
 class RecordReader:
@@ -116,6 +135,7 @@ class RecordReader:
         self.linked: dict[tuple[str, str], list[Condition]] = {}
         self.not_linked: set[tuple[str, str]] = set()
         self.asked: list[Path] = []
+        self.asked_places: dict[Path, range] = {}
         self.group: Path = ()
         self.order: Path = ()
         self.descending = False
@@ -136,6 +156,7 @@ class RecordReader:
         measure = self._choose_measure()
         if measure is None:
             return None
+        of = self._measured(measure)
         query = RecordQuery(
             collection=self.target,
             conditions=tuple(self._merged()),
@@ -144,7 +165,7 @@ class RecordReader:
                 for key, conditions in self.linked.items()
             ),
             measure=measure,
-            of=self._measured(measure),
+            of=of,
             group=self.group,
             order=self.order,
             descending=self.descending,
@@ -153,12 +174,18 @@ class RecordReader:
         )
         if self._says_nothing(query):
             return None
-        score = 0.9 * preference - 0.05 * self.cost
+        score = 0.9 * preference - 0.1 * self.cost
         return RecordReading(query=query, explained=frozenset(self.explained), score=score, question=self.question)
 
     def _says_nothing(self, query: RecordQuery) -> bool:
         """Whether nothing in the request names the collection: neither its noun, nor a field or value of it."""
-        return self.target not in self.mentioned and not query.conditions and not query.of and not query.linked
+        return (
+            self.target not in self.mentioned
+            and not query.conditions
+            and not query.of
+            and not query.linked
+            and not query.ranked_by[0]
+        )
 
     # The words of the request, cut into items.
 
@@ -181,6 +208,9 @@ class RecordReader:
         comparison = comparison_at(self.request, at)
         if at in spans:
             span = self.context.spans[spans[at]]
+            named = [one for place in range(at, span.behind) for one in matches.get(place, ()) if _is_value(one)]
+            if named:
+                return Item(first=at, behind=named[0].behind, matches=tuple(named))
             if comparison is None or span.behind >= comparison.behind:
                 return Item(first=at, behind=span.behind, span=spans[at])
         clues = clues_at(self.request, at)
@@ -203,6 +233,8 @@ class RecordReader:
     def _state_at(self, at: int) -> tuple[str, bool] | None:
         """Return the boolean field that a word such as `open`, `unpaid` or `inactive` speaks of."""
         word = self.request.tokens[at].lower
+        if word == "back" and at and self.request.tokens[at - 1].lower == "due":
+            return None
         found = []
         for field in self.profile.fields:
             if field.kind != "boolean":
@@ -239,7 +271,9 @@ class RecordReader:
             self._read_comparison(at, item, item.comparison)
         elif item.of_kind("value") and not self._prefers_noun(item):
             self._read_value(at, item)
-        elif item.of_kind("collection") and (not item.of_kind("field") or self._prefers_noun(item)):
+        elif item.is_clue("overdue") and self._overdue_fields() is not None:
+            self._read_overdue(item)
+        elif item.of_kind("collection") and (self._field_path(item) is None or self._prefers_noun(item)):
             self._read_noun(at, item)
         elif item.of_kind("field"):
             self._read_field(at, item)
@@ -269,9 +303,19 @@ class RecordReader:
         """Return the clue right before an item; only stop words may stand between."""
         if at == 0:
             return None
-        before = self.items[at - 1]
-        between = self.request.tokens[before.behind : self.items[at].first]
+        place = at - 1
+        while place > 0 and self.items[place].clues and self.items[place].is_clue("filler") is not None:
+            place -= 1
+        before = self.items[place]
+        between = self.request.tokens[before.behind : self.items[place + 1].first]
         return before.is_clue(*names) if all(one.is_stop for one in between) else None
+
+    def _group_before(self, at: int) -> Clue | None:
+        """Return a word such as `per` before a field, or before the noun right before it: `per member level`."""
+        clue = self._clue_before(at, "group")
+        if clue is None and at > 1 and self.items[at - 1].of_kind("collection"):
+            clue = self._clue_before(at - 1, "group")
+        return clue
 
     def _is_negated(self, at: int) -> bool:
         """Whether an item is negated: by a word before it, or by two before with a noun or filler between."""
@@ -291,8 +335,8 @@ class RecordReader:
                 best.setdefault((how[0], (*how[1], one.field)), []).append(one)
         if not best:
             return
-        how, path = min(best, key=lambda key: self._value_cost(key, best[key], at))
-        chosen = best[how, path]
+        direction, path = min(best, key=lambda key: self._value_cost(key, best[key], at))
+        chosen = best[direction, path]
         top = max(one.weight for one in chosen)
         values = list(dict.fromkeys(one.value for one in chosen if one.weight == top))
         if len(values) > 1:
@@ -300,15 +344,15 @@ class RecordReader:
                 return
             self.question = f"Which one do you mean: {in_a_row([name(str(one)) for one in values[:6]], 'or')}?"
         negated = self._is_negated(at)
-        condition = Condition(path if how == "own" else path[2:], "ne" if negated else "eq", values[0])
+        condition = Condition(path if direction == "own" else path[2:], "ne" if negated else "eq", values[0])
         self.cost += 1.0 - top
         self.explained.update(range(item.first, item.behind))
         self.used.add(chosen[0].collection)
-        if how == "own":
-            self._add(condition, item, cost=0.3 * (len(path) - 1))
+        if direction == "own":
+            self._add(condition, item, cost=0.6 * (len(path) - 1))
         else:
             self._link(path[0], path[1], condition)
-            self.cost += 0.5
+            self.cost += 1.0
 
     def _value_cost(self, key: tuple[str, Path], meanings: list[Meaning], at: int) -> float:
         how, path = key
@@ -336,8 +380,10 @@ class RecordReader:
         if collection == self.target:
             self._explain(item)
             self.cost += 1.0 - best.weight
+        elif self._clue_before(at, "group") and chains and self._is_field_of(at + 1, collection):
+            self._explain(item)
         elif self._clue_before(at, "group") and chains and not self.group:
-            self.group = chains[0]
+            self.group = self._labelled(chains[0])
             self._explain(item, self._clue_before(at, "group"))
         elif backs and self._ranks(at):
             self.ranked_by = backs[0]
@@ -346,16 +392,24 @@ class RecordReader:
         elif chains:
             self._explain(item)
             if self._is_asked_noun(at):
-                self.asked.append(chains[0])
+                self._ask(chains[0], item)
         elif backs:
             if self._is_negated(at):
                 self.not_linked.add(backs[0])
             self._link(*backs[0], None)
             self._explain(item)
             self.used.add(collection)
+        elif any(paths_to(self.lexicon, key[0], collection) for key in self.referring):
+            self._explain(item)
         else:
             return
         self.mentioned.setdefault(collection, item)
+
+    def _is_field_of(self, at: int, collection: str) -> bool:
+        """Whether the next item is a field of a collection, right behind it."""
+        if at >= len(self.items) or self.items[at].first != self.items[at - 1].behind:
+            return False
+        return any(one.collection == collection for one in self.items[at].of_kind("field"))
 
     def _ranks(self, at: int) -> bool:
         """Whether records are ranked by how many of these refer to them: `the most loans`, `busiest by visits`."""
@@ -377,14 +431,14 @@ class RecordReader:
         if found is None:
             return
         path, field, weight = found
-        self.cost += (1.0 - weight) + 0.3 * (len(path) - 1)
+        self.cost += (1.0 - weight) + 0.8 * (len(path) - 1)
         if field.links and self._names_linked(at, field):
             self._explain(item)
         elif (clue := self._clue_before(at, "sort")) is not None:
             self.order = path
             self._explain(item, clue)
-        elif (clue := self._clue_before(at, "group")) is not None and field.kind not in ("number", "json"):
-            self.group = path
+        elif (clue := self._group_before(at)) is not None and field.kind not in ("number", "json"):
+            self.group = self._labelled(path)
             self._explain(item, clue)
         elif (clue := self._clue_before(at, "without")) is not None and field.kind != "boolean":
             self._add(Condition(path, "missing"), item)
@@ -398,10 +452,21 @@ class RecordReader:
         elif self._names_comparison(at):
             self._explain(item)
         else:
-            self.asked.append(path)
-            self._explain(item)
-            if len(path) > 1:
-                self.used.add(self._collection_of(path))
+            self._ask(path, item)
+
+    def _ask(self, path: Path, item: Item) -> None:
+        """Note a field that is asked for; for a link, the label of its target."""
+        path = self._labelled(path)
+        self.asked.append(path)
+        self.asked_places[path] = range(item.first, item.behind)
+        self._explain(item)
+
+    def _labelled(self, path: Path) -> Path:
+        field = self.lexicon.field(self._collection_of(path), path[-1])
+        if field is None or field.links not in self.lexicon.collections:
+            return path
+        target = self.lexicon.profile(field.links)
+        return (*path, target.label) if target.label and target.label != field.links_by else path
 
     def _collection_of(self, path: Path) -> str:
         collection = self.target
@@ -469,6 +534,10 @@ class RecordReader:
         if path is None:
             return
         self._add(Condition(path, "days", span), item)
+        field = self.lexicon.field(self._collection_of(path), path[-1])
+        years = span.other_years(str(field.least or "")[:10], str(field.most or "")[:10]) if field else []
+        if years:
+            self.question = f"Which year do you mean: {in_a_row(years, 'or')}?"
 
     def _date_path(self, at: int) -> Path | None:
         """Return the date field that a period speaks of: the one named beside it, or the only one."""
@@ -502,7 +571,7 @@ class RecordReader:
                 return
         candidates: dict[Path, Scale] = {}
         for scale in found.scales or (Scale(frozenset(("@number",)), up=True),):
-            for field in self._scaled(scale):
+            for field in self._scaled(scale) if "@date" not in scale.fields else ():
                 candidates.setdefault((field,), scale)
         if len(candidates) == 1:
             path, scale = next(iter(candidates.items()))
@@ -615,21 +684,21 @@ class RecordReader:
             self._explain(item)
             self.order, self.descending, self.limit = named[0], clue.name == "most", self.limit or 1
 
-    def _read_overdue(self, item: Item) -> None:
+    def _overdue_fields(self) -> tuple[str, list[str]] | None:
+        """Return the date until which something is due, and the flag that tells that it is done."""
         due = {each for one in record_words().due.split() for each in same_words(stem(one))}
-        done = {stem(one) for one in record_words().done.split()}
         dates = [one.name for one in self.profile.fields if one.dates and {stem(w) for w in name_words(one.name)} & due]
-        flags = [
-            one.name
-            for one in self.profile.fields
-            if one.kind == "boolean" and {stem(word) for word in name_words(one.name)} & done
-        ]
-        if len(dates) != 1 or len(flags) > 1:
+        flags = [one.name for one in self.profile.fields if one.kind == "boolean"]
+        return (dates[0], flags) if len(dates) == 1 and len(flags) <= 1 else None
+
+    def _read_overdue(self, item: Item) -> None:
+        found = self._overdue_fields()
+        if found is None:
             return
         before = next(iter(self.context.with_text("before today").spans))
-        self._add(Condition((dates[0],), "days", before), item)
-        if flags:
-            self._add(Condition((flags[0],), "eq", False), item)
+        self._add(Condition((found[0],), "days", before), item)
+        for flag in found[1]:
+            self._add(Condition((flag,), "eq", False), item)
 
     # What is asked of the records.
 
@@ -655,13 +724,19 @@ class RecordReader:
             return None
         if self.group:
             return "groups"
+        if self._has("count") and self._names_one_record():
+            phone = self._phone()
+            if phone is None:
+                return None
+            self.asked.append(phone)
+            return "list"
         if self._has("count") and not numeric:
             return "count"
         if self._has("distinct") and len(self.asked) == 1:
             return "values"
-        if self._has("either") and self._has("most") is False and self._compares():
+        if self._has("either") and self._compares():
             return "groups"
-        if self._has("exists") and not self.asked:
+        if self._asks_whether() and not self.asked:
             return "exists"
         if self._has("when") and not self.asked:
             date = self._only_date()
@@ -671,6 +746,25 @@ class RecordReader:
         if self._has("sum") and not numeric and not self._has("count") and not self.asked:
             return None
         return "list"
+
+    def _asks_whether(self) -> bool:
+        """Whether the request asks if there are any: the word stands before everything that it is about."""
+        found = next((item for item in self.items if item.is_clue("exists") is not None), None)
+        named = next((item.first for item in self.items if item.matches), len(self.request))
+        listed = any(one.lower in ("which", "who", "list", "names", "show") for one in self.request.tokens[:named])
+        return found is not None and found.first < named and not listed
+
+    def _names_one_record(self) -> bool:
+        """Whether the records are one, by its name: `the number of Anna Berg` counts nothing."""
+        label = (self.profile.label,)
+        return self.target not in self.mentioned and any(
+            one.path == label and one.op == "eq" for one in self.conditions
+        )
+
+    def _phone(self) -> Path | None:
+        known = {stem(one) for one in ("phone", "telephone", "mobile", "cell")}
+        found = [one.name for one in self.profile.fields if {stem(word) for word in name_words(one.name)} & known]
+        return (found[0],) if len(found) == 1 else None
 
     def _only_date(self) -> Path | None:
         dated = [one.name for one in self.profile.fields if one.dates]
@@ -684,16 +778,25 @@ class RecordReader:
         """Whether `more A or B` compares two values of one field."""
         merged = self._merged()
         several = [one for one in merged if one.op == "in" and len(one.value) == 2]
-        if len(several) == 1 and "more" in self.request.stems:
-            self.group = several[0].path
-            self.explained.update(self.request.places("more", "or"))
+        more = {place for place, one in enumerate(self.request.tokens) if one.lower in ("more", "or")}
+        if len(several) == 1 and more and "more" in self.request.lower.split():
+            self.group = self._labelled(several[0].path)
+            self.explained.update(more)
             return True
         return False
 
     def _measured(self, measure: Measure) -> Path:
+        """Return the field that is measured or asked for. Words of fields that are neither stay unexplained."""
         if measure in ("sum", "avg", "max", "min"):
-            return next((path for path in self.asked if self._is_number(path)), ())
-        return self.asked[0] if self.asked else ()
+            chosen = next((path for path in self.asked if self._is_number(path)), ())
+        elif measure in ("list", "values"):
+            chosen = self.asked[0] if self.asked else ()
+        else:
+            chosen = ()
+        for path, places in self.asked_places.items():
+            if path != chosen:
+                self.explained.difference_update(places)
+        return chosen
 
     def _merged(self) -> list[Condition]:
         """Join several values of one field: one of them must hold."""

@@ -23,7 +23,22 @@ def did_nothing(why: str, example: str = "") -> str:
 
 def explain_unknown(context: RequestContext, partial: Sequence[Reading]) -> Reply:
     """Return the reply to a request that no reading explains; `partial` are the nearest, most complete first."""
-    return Reply(not_understood(context), "unknown")
+    words = [
+        context.request.tokens[place].text
+        for place in sorted(context.request.meaningful - (partial[0].explained if partial else frozenset()))
+    ]
+    return Reply(
+        "I do not know “"
+        + " ".join(words)
+        + "” "
+        + str(
+            [
+                (one.says, [context.request.tokens[p].text for p in context.request.meaningful - one.explained])
+                for one in partial[:3]
+            ]
+        ),
+        "unknown",
+    )
 
 
 def greeting() -> str:

@@ -30,6 +30,10 @@ class WordLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     abbreviations: dict[str, str]
     grammar: str
     """Words that readers look for; slips of the keyboard are corrected to these."""
+    people: str
+    """Nouns for people."""
+    people_fields: str
+    """Words of fields that only people have."""
     groups: tuple[str, ...]
     """Groups of words that people use for the same thing."""
 
