@@ -27,9 +27,10 @@ _WEAK = frozenset(
     ("of", "on", "at", "by", "is", "id", "in", "date", "the", "was", "has", "no", "ref", "key", "to", "a")
 )
 """Words of field names that people leave out."""
-_GENERIC = frozenset(("number", "type", "count", "name", "code", "value", "address"))
+_GENERIC = frozenset(("number", "type", "count", "name", "code", "address"))
 """Words that do not name a field alone when it has other words."""
 _GENERIC_ENDS = ("number", "address", "type", "count", "mark", "date")
+_MAX_ENUM = 15
 _WORDS = re.compile(r"\w+(?:[-'’.]\w+)*")
 _PERSON = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z][\w.'-]+)+")
 _SHORTEST_SLIP = 4
@@ -81,7 +82,7 @@ class Lexicon:
         for at, one in enumerate(stems):
             for phrase, meaning in self._phrases.get(one, ()):
                 behind = at + len(phrase)
-                if stems[at:behind] == phrase and not _is_only_a_stop_word(request, at, behind, meaning):
+                if stems[at:behind] == phrase and not _says_too_little(request, at, behind, meaning):
                     found.append(Match(at, behind, meaning))
             if request.tokens[at].kind == "quoted":
                 found += (Match(at, at + 1, meaning) for meaning in self._values_called(request.tokens[at].text))
@@ -136,8 +137,11 @@ class Lexicon:
     def _add_field(self, one: CollectionProfile, field: FieldProfile) -> None:
         words = name_words(field.name)
         self._learn(words)
-        for phrase, weight in _field_phrases(words):
+        ends = () if field.complete and len(field.values) <= _MAX_ENUM else _GENERIC_ENDS
+        for phrase, weight in _field_phrases(words, ends):
             self._add(phrase, Meaning("field", one.name, field.name, weight=weight))
+            if field.links and len(phrase) == 1:
+                self._add(phrase, Meaning("collection", field.links, weight=0.7 * weight))
         if field.kind == "boolean" or field.dates:
             return
         for value in field.values:
@@ -169,7 +173,7 @@ class Lexicon:
         return _collections_of_people(tuple(self.collections.values()))
 
 
-def _field_phrases(words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
+def _field_phrases(words: tuple[str, ...], ends: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
     """The phrases that people use for a field, and how surely each means it."""
     strong = tuple(word for word in words if word not in _WEAK)
     yield strong or words, 1.0
@@ -182,16 +186,19 @@ def _field_phrases(words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], fl
         for other in same_words(stem(head)) - {stem(head)}:
             yield (other,), 0.75
             if len(heads) == 1:
-                for word in _GENERIC_ENDS:
+                for word in ends:
                     yield (other, word), 0.75
     if len(heads) == 1:
-        for word in _GENERIC_ENDS:
+        for word in ends:
             yield (heads[0], word), 0.8
 
 
-def _is_only_a_stop_word(request: Request, at: int, behind: int, meaning: Meaning) -> bool:
-    """Whether a single stop word was taken for a part of a name, such as `will` for Will Smith."""
+def _says_too_little(request: Request, at: int, behind: int, meaning: Meaning) -> bool:
+    """Whether a word says too little: a stop word taken for a part of a name, or `number` behind an unknown word."""
     token = request.tokens[at]
+    before = request.tokens[at - 1] if at else None
+    if behind == at + 1 and token.lower in _GENERIC and meaning.kind == "field" and before is not None:
+        return before.kind == "word" and not before.is_stop
     return behind == at + 1 and token.is_stop and not (token.text[:1].isupper() and at > 0 and meaning.kind == "value")
 
 

@@ -100,11 +100,24 @@ def _groups(context: RequestContext, query: RecordQuery, result: ToolResult) -> 
     if not rows:
         return f"There are no {many}{how}."
     named = [(row.get("name", row.get(field)), row.get(key)) for row in rows]
+    if query.measure == "compare":
+        return _compare(query, named)
     named.sort(key=lambda pair: -pair[1] if isinstance(pair[1], int | float) else 0)
     lines = [f"{value(field, one) if one is not None else '(none)'}: {value(key, amount)}" for one, amount in named]
     what = f"{_MEASURES[key]} {field_words(query.of[-1])} of the {many}" if key in _MEASURES else many
     head = f"{what[0].upper()}{what[1:]}{'' if key in _MEASURES else how} by {' '.join(map(field_words, query.group))}"
     return f"{head}:\n{bullets(lines, 60, result.total)}"
+
+
+def _compare(query: RecordQuery, found: list[tuple[Any, Any]]) -> str:
+    many, field = nouns(query.collection)[1], query.group[-1]
+    counts = {one: amount for one, amount in found if isinstance(amount, int)}
+    wanted = next(one.value for one in query.conditions if one.op == "in" and one.path[0] == query.group[0])
+    first, second = sorted(wanted, key=lambda one: -counts.get(one, 0))[:2]
+    more, less = counts.get(first, 0), counts.get(second, 0)
+    if more == less:
+        return f"As many {value(field, first)} as {value(field, second)} {many}: {number(more)} each."
+    return f"More {value(field, first)}: {number(more)} {many}, beside {number(less)} {value(field, second)}."
 
 
 def _measure(query: RecordQuery, result: ToolResult) -> str:

@@ -16,7 +16,7 @@ from doorward.agents.house.words import plural, singular
 Path = tuple[str, ...]
 """A field, before it the links that lead to its collection: `("member", "level")`."""
 Operator = Literal["eq", "ne", "in", "gt", "gte", "lt", "lte", "between", "days", "missing", "present", "contains"]
-Measure = Literal["list", "count", "exists", "sum", "avg", "max", "min", "values", "groups", "rank"]
+Measure = Literal["list", "count", "exists", "sum", "avg", "max", "min", "values", "groups", "compare", "rank"]
 
 MAX_LISTED = 200
 _SQL = {"eq": "=", "ne": "IS NOT", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -92,11 +92,11 @@ class QueryBuilder:
             params["filter"] = where
         if query.measure == "count":
             return Step("data/count", params)
-        if query.measure in ("groups", "sum", "avg", "max", "min"):
+        if query.measure in ("groups", "compare", "sum", "avg", "max", "min"):
             if query.group:
                 params["groupBy"] = list(query.group)
             metric = {"count": {"count": "*"}}
-            if query.of and query.measure != "groups":
+            if query.of:
                 metric = {query.measure: {query.measure: query.of[0]}, "count": {"count": "*"}}
             params |= {"metrics": metric, "limit": MAX_LISTED}
             return Step("data/aggregate", params)

@@ -28,6 +28,7 @@ from doorward.store.collection_profiles import FieldProfile
 META_FIELDS = frozenset(("id", "version", "createdAt", "updatedAt", "createdBy", "updatedBy"))
 _CREATED = frozenset(stem(one) for one in ("created", "added", "made", "opened", "entered", "new", "came"))
 _CHANGED = frozenset(stem(one) for one in ("changed", "updated", "modified", "edited", "touched"))
+_WHO = ("who", "whose", "whom", "who's", "everybody", "everyone", "anybody", "anyone", "nobody")
 _NEGATING = ("un", "in", "non", "not-")
 
 
@@ -64,7 +65,7 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
     matches = lexicon.matches(request)
     nouns = sorted((one for one in matches if one.meaning.kind == "collection"), key=lambda one: one.first)
     heads = [one for one in nouns if not _is_grouped(request, one.first)]
-    who = next((at for at, one in enumerate(request.tokens) if one.lower in ("who", "whose", "whom", "who's")), -1)
+    who = next((at for at, one in enumerate(request.tokens) if one.lower in _WHO), -1)
     seen: dict[str, float] = {}
     if who >= 0 and (not heads or who < heads[0].first):
         for people in lexicon.people:
@@ -75,7 +76,7 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
             if one.first == first:
                 seen.setdefault(one.meaning.collection, one.meaning.weight * (0.8 if seen else 1.0))
         for one in heads[1:]:
-            seen.setdefault(one.meaning.collection, 0.8 * one.meaning.weight)
+            seen.setdefault(one.meaning.collection, 0.6 * one.meaning.weight)
     if not heads:
         for one in matches:
             meaning = one.meaning
@@ -145,8 +146,8 @@ class RecordReader:
         self.cost = 0.0
         self.question = ""
         self.mentioned: dict[str, Item] = {}
-        self.used: set[str] = set()
-        """Collections that a condition or a measure leads to."""
+        self.pending: list[tuple[str, Item]] = []
+        """Nouns of linked collections, which count only if the query leads there."""
         self.measure: Measure | None = None
 
     def read(self, preference: float) -> RecordReading | None:
@@ -172,10 +173,29 @@ class RecordReader:
             limit=self.limit,
             ranked_by=self.ranked_by,
         )
+        reached = self._reached(query)
+        for collection, item in self.pending:
+            if collection in reached:
+                self._explain(item)
         if self._says_nothing(query):
             return None
         score = 0.9 * preference - 0.1 * self.cost
         return RecordReading(query=query, explained=frozenset(self.explained), score=score, question=self.question)
+
+    def _reached(self, query: RecordQuery) -> set[str]:
+        """Return the collections that a query leads to."""
+        found: set[str] = set()
+        paths = [(self.target, path) for path in (*(one.path for one in query.conditions), query.of, query.group)]
+        for linked in query.linked:
+            found.add(linked.collection)
+            paths += [(linked.collection, one.path) for one in linked.conditions]
+        for collection, path in paths:
+            for link in path:
+                field = self.lexicon.field(collection, link)
+                if field is not None and field.links:
+                    found.add(field.links)
+                    collection = field.links
+        return found
 
     def _says_nothing(self, query: RecordQuery) -> bool:
         """Whether nothing in the request names the collection: neither its noun, nor a field or value of it."""
@@ -265,6 +285,11 @@ class RecordReader:
         return None
 
     def _interpret(self, at: int, item: Item) -> None:
+        self._read_item(at, item)
+        if item.matches and item.clues and not self.explained.intersection(range(item.first, item.behind)):
+            self._read_clue(at, item)
+
+    def _read_item(self, at: int, item: Item) -> None:
         if item.span >= 0:
             self._read_span(at, item)
         elif item.comparison is not None:
@@ -290,8 +315,13 @@ class RecordReader:
             return False
         if any(one.collection == self.target for one in nouns) and self.target not in self.mentioned:
             return True
-        others = [*item.of_kind("field"), *item.of_kind("value")]
+        others = [one for one in (*item.of_kind("field"), *item.of_kind("value")) if not self._is_link_to(one, nouns)]
         return max(one.weight for one in nouns) > max((one.weight for one in others), default=0.0)
+
+    def _is_link_to(self, meaning: Meaning, nouns: list[Meaning]) -> bool:
+        """Whether a field is the link to a collection of the same name: `client_id` beside `clients`."""
+        field = self.lexicon.field(meaning.collection, meaning.field) if meaning.kind == "field" else None
+        return field is not None and any(one.collection == field.links for one in nouns)
 
     def _add(self, condition: Condition, item: Item, cost: float = 0.0) -> None:
         if condition not in self.conditions:
@@ -347,7 +377,6 @@ class RecordReader:
         condition = Condition(path if direction == "own" else path[2:], "ne" if negated else "eq", values[0])
         self.cost += 1.0 - top
         self.explained.update(range(item.first, item.behind))
-        self.used.add(chosen[0].collection)
         if direction == "own":
             self._add(condition, item, cost=0.6 * (len(path) - 1))
         else:
@@ -389,18 +418,17 @@ class RecordReader:
             self.ranked_by = backs[0]
             self.descending = not any(one.is_clue("least") for one in self.items)
             self._explain(item)
+        elif chains and self._is_asked_noun(at):
+            self._ask(chains[0], item)
         elif chains:
-            self._explain(item)
-            if self._is_asked_noun(at):
-                self._ask(chains[0], item)
+            self.pending.append((collection, item))
         elif backs:
             if self._is_negated(at):
                 self.not_linked.add(backs[0])
             self._link(*backs[0], None)
             self._explain(item)
-            self.used.add(collection)
         elif any(paths_to(self.lexicon, key[0], collection) for key in self.referring):
-            self._explain(item)
+            self.pending.append((collection, item))
         else:
             return
         self.mentioned.setdefault(collection, item)
@@ -504,7 +532,8 @@ class RecordReader:
 
     def _names_value(self, at: int, field: FieldProfile) -> bool:
         """Whether a value of the field stands beside it: `category lighting`, `on the gold tier`."""
-        near = [*self.items[max(0, at - 1) : at], *self.items[at + 1 : at + 2]]
+        behind = [item for item in self.items[at + 1 : at + 3] if not item.is_clue("group", "filler", "with")]
+        near = [*self.items[max(0, at - 1) : at], *behind[:1]]
         return any(one.field == field.name for item in near for one in item.of_kind("value"))
 
     def _names_span(self, at: int, field: FieldProfile) -> bool:
@@ -735,7 +764,7 @@ class RecordReader:
         if self._has("distinct") and len(self.asked) == 1:
             return "values"
         if self._has("either") and self._compares():
-            return "groups"
+            return "compare"
         if self._asks_whether() and not self.asked:
             return "exists"
         if self._has("when") and not self.asked:
@@ -782,6 +811,7 @@ class RecordReader:
         if len(several) == 1 and more and "more" in self.request.lower.split():
             self.group = self._labelled(several[0].path)
             self.explained.update(more)
+            self.limit = 2
             return True
         return False
 
