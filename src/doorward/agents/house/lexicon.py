@@ -30,7 +30,6 @@ _WEAK = frozenset(
 _GENERIC = frozenset(("number", "type", "count", "name", "code", "address"))
 """Words that do not name a field alone when it has other words."""
 _GENERIC_ENDS = ("number", "address", "type", "count", "mark", "date")
-_MAX_ENUM = 15
 _WORDS = re.compile(r"\w+(?:[-'’.]\w+)*")
 _PERSON = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z][\w.'-]+)+")
 _SHORTEST_SLIP = 4
@@ -137,7 +136,8 @@ class Lexicon:
     def _add_field(self, one: CollectionProfile, field: FieldProfile) -> None:
         words = name_words(field.name)
         self._learn(words)
-        ends = () if field.complete and len(field.values) <= _MAX_ENUM else _GENERIC_ENDS
+        repeats = len(field.values) < 0.6 * (one.count - field.missing)
+        ends = () if field.complete and repeats and field.kind == "text" else _GENERIC_ENDS
         for phrase, weight in _field_phrases(words, ends):
             self._add(phrase, Meaning("field", one.name, field.name, weight=weight))
             if field.links and len(phrase) == 1:

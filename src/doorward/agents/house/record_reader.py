@@ -71,12 +71,10 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
         for people in lexicon.people:
             seen[people] = 1.1 if any(each.meaning.collection == people for each in heads) else 1.0
     if heads:
-        first = heads[0].first
+        first, behind_who = heads[0].first, bool(seen)
         for one in heads:
-            if one.first == first:
-                seen.setdefault(one.meaning.collection, one.meaning.weight * (0.8 if seen else 1.0))
-        for one in heads[1:]:
-            seen.setdefault(one.meaning.collection, 0.6 * one.meaning.weight)
+            share = (0.8 if behind_who else 1.0) if one.first == first else 0.6
+            seen[one.meaning.collection] = max(seen.get(one.meaning.collection, 0.0), share * one.meaning.weight)
     if not heads:
         for one in matches:
             meaning = one.meaning
@@ -242,7 +240,10 @@ class RecordReader:
         if near and longest >= clue_end:
             chosen = tuple(one for one in near if one.behind == longest)
             same = tuple(one for one in clues if one.behind == longest)
-            return Item(first=at, behind=longest, matches=chosen, clues=same)
+            if any(one.name in ("not", "without") for one in same) and all(one.meaning.weight < 1 for one in chosen):
+                chosen = ()
+            state = self._state_at(at) if longest == at + 1 else None
+            return Item(first=at, behind=longest, matches=chosen, clues=same, state=state)
         state = self._state_at(at)
         if state is not None and clue_end <= at + 1:
             return Item(first=at, behind=at + 1, state=state, clues=tuple(clues))
@@ -300,13 +301,20 @@ class RecordReader:
             self._read_overdue(item)
         elif item.of_kind("collection") and (self._field_path(item) is None or self._prefers_noun(item)):
             self._read_noun(at, item)
-        elif item.of_kind("field"):
-            self._read_field(at, item)
-        elif item.state is not None:
+        elif item.state is not None and not self._is_date_with_span(at, item):
             field, state = item.state
             self._add(Condition((field,), "eq", state != self._is_negated(at)), item)
+        elif item.of_kind("field"):
+            self._read_field(at, item)
         elif item.clues:
             self._read_clue(at, item)
+
+    def _is_date_with_span(self, at: int, item: Item) -> bool:
+        """Whether a word that could be a state names the date of a period: `opened yesterday`."""
+        found = self._field_path(item) if item.of_kind("field") else None
+        if found is None:
+            return False
+        return found[1].kind != "boolean" and (not found[1].dates or self._names_span(at, found[1]))
 
     def _prefers_noun(self, item: Item) -> bool:
         """Whether words that name a collection and something else mean the collection."""
@@ -402,13 +410,12 @@ class RecordReader:
             conditions.append(condition)
 
     def _read_noun(self, at: int, item: Item) -> None:
-        best = max(item.of_kind("collection"), key=lambda one: (one.collection == self.target, one.weight))
+        best = max(item.of_kind("collection"), key=lambda one: one.weight + 0.05 * (one.collection == self.target))
         collection = best.collection
         chains = paths_to(self.lexicon, self.target, collection)
         backs = [key for key in self.referring if key[0] == collection]
         if collection == self.target:
             self._explain(item)
-            self.cost += 1.0 - best.weight
         elif self._clue_before(at, "group") and chains and self._is_field_of(at + 1, collection):
             self._explain(item)
         elif self._clue_before(at, "group") and chains and not self.group:
@@ -703,6 +710,11 @@ class RecordReader:
     def _read_most(self, at: int, item: Item, clue: Clue) -> None:
         """Read `the most memory`; `the most loans` is read with the noun."""
         if at + 1 >= len(self.items):
+            if clue.name == "most" and len(self.linked) == 1:
+                self.ranked_by = next(iter(self.linked))
+                self.linked.clear()
+                self.descending = True
+                self._explain(item)
             return
         behind = self.items[at + 1]
         named = self._field_path(behind) if behind.of_kind("field") else None

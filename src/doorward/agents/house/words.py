@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-_ENDINGS = ("ing", "ies", "ied", "ed", "es", "s", "e", "y")
+_ENDINGS = ("ing", "ed", "e")
 _SHORTEST = 3
 _MAX_STEMS = 20_000
 _T = TypeVar("_T")
@@ -58,13 +58,26 @@ def stem(word: str) -> str:
     """Return a word without its ending, so that `decided`, `decides` and `deciding` meet `decide`."""
     word = word.lower().partition("'")[0].partition("’")[0]
     word = _irregular().get(word, word)
+    word = _without_plural(word)
     for ending in _ENDINGS:
-        if word.endswith(ending) and not word.endswith("ss") and len(word) - len(ending) >= _SHORTEST:
+        least = _SHORTEST + (ending == "e")
+        if word.endswith(ending) and len(word) - len(ending) >= least:
             word = word[: -len(ending)]
-            if ending in ("ing", "ed") and word[-1] == word[-2] and word[-1] not in "ls":
+            if ending != "e" and word[-1] == word[-2] and word[-1] not in "ls":
+                word = word[:-1]
+            elif ending != "e" and len(word) > _SHORTEST and word.endswith("e"):
                 word = word[:-1]
             break
     return word
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    plural = word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > _SHORTEST
+    return word[:-1] if plural else word
 
 
 @cache
