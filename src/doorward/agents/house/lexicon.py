@@ -132,6 +132,8 @@ class Lexicon:
         self._add(words, Meaning("collection", one.name))
         for other in same_words(stem(words[-1])) if words else ():
             self._add((*words[:-1], other), Meaning("collection", one.name, weight=0.8))
+            if len(words) > 1:
+                self._add((other,), Meaning("collection", one.name, weight=0.7))
 
     def _add_field(self, one: CollectionProfile, field: FieldProfile) -> None:
         words = name_words(field.name)

@@ -12,7 +12,7 @@ from doorward.agents.house.words import load, same_words, stem
 
 ClueName = Literal[
     "count", "sum", "avg", "max", "min", "exists", "when", "group", "distinct", "sort", "limit", "superlative", "most",
-    "least", "often", "not", "without", "with", "contains", "compare", "either", "overdue", "up", "down", "filler",
+    "least", "often", "not", "without", "with", "contains", "compare", "either", "overdue", "up", "down", "verb", "filler",
 ]  # fmt: skip
 
 
@@ -69,6 +69,10 @@ class RecordWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     states: tuple[_State, ...]
     due: str
     """Date fields that tell until when something is to be done."""
+    amounts: str
+    """Nouns for the only number that records have."""
+    categories: str
+    """Nouns beside a value, which say what kind of value it is."""
 
 
 @cache
@@ -101,7 +105,12 @@ _PHRASES: dict[ClueName, str] = {
     "overdue": "overdue|past due|late|past their deadline|past its deadline|behind schedule|past the deadline",
     "up": "highest first|largest first|biggest first|descending|desc|newest first|latest first|most expensive first|high to low|decreasing|from high to low",
     "down": "lowest first|smallest first|cheapest first|ascending|asc|oldest first|earliest first|low to high|increasing|from low to high|alphabetically",
+    "verb": (
+        "bought|buy|buys|ordered|orders|paid|pay|pays|placed|reported|opened|started|start|began|begun|borrowed|lent|"
+        "made|booked|created|added|entered|finished|ended|registered|happened|took place|came in|come in|went|issued"
+    ),
     "filler": (
+        "held|dr|mr|mrs|ms|prof|minutes of|hours of|kept|"
         "still|yet|already|took place|take place|because of|working in|working|works in|made|comes|come|came|towards|because|"
         "signed up|sign up|signed|joined|join|happened|happen|got|seen|see|seeing|sees|treats|treat|handled|handle|handling|"
         "call|calls|reach|received|receive|look after|looked after|worked on|work on|a month|an hour|a week|a year|added|"
@@ -160,6 +169,8 @@ def _superlative(request: Request, at: int) -> Clue | None:
     if word in ("most", "least") and behind < len(request):
         adjective, behind = request.tokens[behind].lower, behind + 1
         scales = tuple(one.turned(word == "least") for one in _bases().get(adjective, ()))
+    elif word in ("best-paid", "highest-paid", "top-paid"):
+        scales = _bases()["expensive"]
     elif word.startswith("longest-"):
         scales = tuple(one.turned(False) for one in _bases()["long-standing"])
     else:

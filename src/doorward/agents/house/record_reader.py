@@ -22,7 +22,7 @@ from doorward.agents.house.record_query import Condition, LinkedCondition, Measu
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import in_a_row, name
-from doorward.agents.house.words import name_words, same_words, stem
+from doorward.agents.house.words import name_words, same_words, singular, stem
 from doorward.store.collection_profiles import FieldProfile
 
 META_FIELDS = frozenset(("id", "version", "createdAt", "updatedAt", "createdBy", "updatedBy"))
@@ -73,8 +73,9 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
     if heads:
         first, behind_who = heads[0].first, bool(seen)
         for one in heads:
-            share = (0.8 if behind_who else 1.0) if one.first == first else 0.6
-            seen[one.meaning.collection] = max(seen.get(one.meaning.collection, 0.0), share * one.meaning.weight)
+            if one.first == first:
+                share = 0.8 if behind_who else 1.0
+                seen[one.meaning.collection] = max(seen.get(one.meaning.collection, 0.0), share * one.meaning.weight)
     if not heads:
         for one in matches:
             meaning = one.meaning
@@ -83,7 +84,7 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
                 weight = 0.95 if own else 0.9 if meaning.kind == "field" else 0.85
                 seen[meaning.collection] = max(seen.get(meaning.collection, 0.0), weight * meaning.weight)
         for other, weight in _events_between(lexicon, matches):
-            seen.setdefault(other, weight)
+            seen[other] = max(seen.get(other, 0.0), weight)
         for one in nouns:
             for other, _ in referring(lexicon, one.meaning.collection):
                 seen.setdefault(other, 0.7)
@@ -101,7 +102,7 @@ def _events_between(lexicon: Lexicon, matches: list[Match]) -> Iterator[tuple[st
     for one in lexicon.collections.values():
         linked = {field.links for field in one.fields if field.links} & named
         if len(linked) > 1:
-            yield one.name, 0.98
+            yield one.name, 1.15
         elif linked:
             yield one.name, 0.6
 
@@ -144,6 +145,7 @@ class RecordReader:
         self.cost = 0.0
         self.question = ""
         self.mentioned: dict[str, Item] = {}
+        self.verbs: list[tuple[int, Item]] = []
         self.pending: list[tuple[str, Item]] = []
         """Nouns of linked collections, which count only if the query leads there."""
         self.measure: Measure | None = None
@@ -152,6 +154,7 @@ class RecordReader:
         self.items = self._cover()
         for at, item in enumerate(self.items):
             self._interpret(at, item)
+        self._read_categories()
         measure = self._choose_measure()
         if measure is None:
             return None
@@ -171,6 +174,9 @@ class RecordReader:
             limit=self.limit,
             ranked_by=self.ranked_by,
         )
+        for at, item in self.verbs:
+            if self._is_light_verb(at, query):
+                self._explain(item)
         reached = self._reached(query)
         for collection, item in self.pending:
             if collection in reached:
@@ -179,6 +185,51 @@ class RecordReader:
             return None
         score = 0.9 * preference - 0.1 * self.cost
         return RecordReading(query=query, explained=frozenset(self.explained), score=score, question=self.question)
+
+    def _read_categories(self) -> None:
+        """Explain nouns such as `tier` beside a value, and take `bill` for the only number of the records."""
+        valued = {place for item in self.items if item.of_kind("value") for place in (item.first - 1, item.behind)}
+        categories, amounts = record_words().categories.split(), record_words().amounts.split()
+        numbers = [one.name for one in self.profile.fields if one.kind == "number" and one.name not in META_FIELDS]
+        for place, token in enumerate(self.request.tokens):
+            if place in self.explained:
+                continue
+            word = singular(token.lower)
+            if word in categories and valued & {place, place + 1, place - 1}:
+                self.explained.add(place)
+            elif word in categories and (clue := self._group_word(place)) is not None and len(self._enums()) == 1:
+                self.group = (self._enums()[0],)
+                self.explained.update((place, *range(clue.first, clue.behind)))
+            elif token.lower in amounts and len(numbers) == 1 and self._has("sum", "avg", "max", "min", "superlative"):
+                if (numbers[0],) not in self.asked:
+                    self.asked.append((numbers[0],))
+                self.explained.add(place)
+
+    def _group_word(self, place: int) -> Clue | None:
+        before = next((one for one in reversed(self.items) if one.behind <= place), None)
+        between = self.request.tokens[before.behind : place] if before is not None else ()
+        return before.is_clue("group") if before is not None and all(one.is_stop for one in between) else None
+
+    def _enums(self) -> list[str]:
+        """Return the fields of the target with few values that repeat."""
+        return [
+            one.name
+            for one in self.profile.fields
+            if one.kind == "text" and one.complete and not one.links and 1 < len(one.values) <= 0.4 * self.profile.count
+        ]
+
+    def _is_light_verb(self, at: int, query: RecordQuery) -> bool:
+        """Whether a verb adds nothing: it stands with a period or `when`, or says how linked records belong together.
+
+        Before the noun it would be a condition, as in `paid orders`.
+        """
+        behind = self.items[at + 1] if at + 1 < len(self.items) else None
+        if behind is not None and behind.first == self.items[at].behind and behind.of_kind("collection"):
+            return False
+        dated = sum(one.dates for one in self.profile.fields)
+        if self._has("when") or any(one.span >= 0 for one in self.items[at + 1 : at + 3]):
+            return dated <= 1 or any(len(one.path) == 1 and one.op == "days" for one in query.conditions)
+        return bool(query.linked) or any(len(one.path) > 1 for one in query.conditions)
 
     def _reached(self, query: RecordQuery) -> set[str]:
         """Return the collections that a query leads to."""
@@ -244,6 +295,10 @@ class RecordReader:
                 chosen = ()
             state = self._state_at(at) if longest == at + 1 else None
             return Item(first=at, behind=longest, matches=chosen, clues=same, state=state)
+        number = self.request.tokens[at].number
+        if number and number <= 1_000 and any(one.meaning.kind == "collection" for one in matches.get(at + 1, ())):
+            limit = Clue(name="limit", first=at, behind=at + 1, number=int(number))
+            return Item(first=at, behind=at + 1, clues=(limit,))
         state = self._state_at(at)
         if state is not None and clue_end <= at + 1:
             return Item(first=at, behind=at + 1, state=state, clues=tuple(clues))
@@ -297,7 +352,7 @@ class RecordReader:
             self._read_comparison(at, item, item.comparison)
         elif item.of_kind("value") and not self._prefers_noun(item):
             self._read_value(at, item)
-        elif item.is_clue("overdue") and self._overdue_fields() is not None:
+        elif item.is_clue("overdue") and self._overdue_fields() is not None and not self._is_field_behind(at):
             self._read_overdue(item)
         elif item.of_kind("collection") and (self._field_path(item) is None or self._prefers_noun(item)):
             self._read_noun(at, item)
@@ -427,6 +482,8 @@ class RecordReader:
             self._explain(item)
         elif chains and self._is_asked_noun(at):
             self._ask(chains[0], item)
+        elif chains and at + 1 < len(self.items) and self.items[at + 1].state is not None:
+            self._explain(item)
         elif chains:
             self.pending.append((collection, item))
         elif backs:
@@ -520,11 +577,23 @@ class RecordReader:
             field = self.lexicon.field(one.collection, one.field)
             if how is None or how[0] != "own" or field is None:
                 continue
+            if how[1] and one.weight < 0.8 and field.dates:
+                continue
             ways.append(((1.0 - one.weight) + 0.25 * len(how[1]), (*how[1], one.field), field, one.weight))
+        owner = self._owner_behind(item)
+        ways = [way for way in ways if self._collection_of(way[1]) == owner] or ways
         if not ways:
             return None
         ways.sort(key=lambda way: way[0])
         return ways[0][1:]
+
+    def _owner_behind(self, item: Item) -> str:
+        """Return the collection of `level of the member`; empty if no noun follows with `of`."""
+        behind = next((one for one in self.items if one.first >= item.behind), None)
+        if behind is None or not behind.of_kind("collection"):
+            return ""
+        between = [one.lower for one in self.request.tokens[item.behind : behind.first]]
+        return max(behind.of_kind("collection"), key=lambda one: one.weight).collection if between[:1] == ["of"] else ""
 
     def _names_linked(self, at: int, field: FieldProfile) -> bool:
         """Whether a link is only named beside its target: `loans of the member Anna`."""
@@ -640,14 +709,17 @@ class RecordReader:
         clue = item.clues[0]
         if (top := item.is_clue("superlative")) is not None:
             self._read_superlative(at, item, top)
-        elif item.is_clue("overdue"):
+        elif item.is_clue("overdue") and not self._is_field_behind(at):
             self._read_overdue(item)
+        elif clue.name == "verb":
+            self.verbs.append((at, item))
         elif clue.name in ("up", "down"):
             self.descending = clue.name == "up"
             self._explain(item)
         elif clue.name == "limit":
             self.limit = clue.number
-            self._explain(item)
+            if self._has("superlative", "most", "least", "often") or self.ranked_by[0] or clue.behind > clue.first + 1:
+                self._explain(item)
         elif clue.name in (
             "count",
             "sum",
@@ -690,12 +762,9 @@ class RecordReader:
             if len(fields) > 1:
                 self.cost += 0.3
             self.order, self.descending = (fields[0],), scale.up
-            self.limit = clue.number or (0 if self._is_plural_head() else 1)
+            self.limit = clue.number or self.limit or 1
             self._explain(item)
             return
-
-    def _is_plural_head(self) -> bool:
-        return False
 
     def _rank_or_measure(self, at: int, item: Item, clue: Clue, path: Path, up: bool) -> None:
         """`products with the highest price` ranks records, `the highest price of the products` measures the field."""
@@ -724,6 +793,11 @@ class RecordReader:
         elif named is not None and named[1].kind == "number":
             self._explain(item)
             self.order, self.descending, self.limit = named[0], clue.name == "most", self.limit or 1
+
+    def _is_field_behind(self, at: int) -> bool:
+        """Whether a field follows at once, as in `late fee`."""
+        behind = self.items[at + 1] if at + 1 < len(self.items) else None
+        return behind is not None and behind.first == self.items[at].behind and bool(behind.of_kind("field"))
 
     def _overdue_fields(self) -> tuple[str, list[str]] | None:
         """Return the date until which something is due, and the flag that tells that it is done."""
