@@ -97,7 +97,7 @@ _PHRASES: dict[ClueName, str] = {
     "often": "most often|most frequently|most popular|busiest|most active|most in demand|most used|worst|most common",
     "most": "most|highest number of|largest number of|greatest number of",
     "least": "least|fewest|lowest number of|smallest number of|least often",
-    "not": "not|isn't|aren't|wasn't|weren't|hasn't|haven't|doesn't|don't|didn't|never|nobody|no one|except|other than|excluding|but not|nothing",
+    "not": "waiting to be|yet to be|to be|not|isn't|aren't|wasn't|weren't|hasn't|haven't|doesn't|don't|didn't|never|nobody|no one|except|other than|excluding|but not|nothing",
     "without": "without|no|missing|lacking|lack|with no|have no|has no|without any|that have no|never gave us|not given",
     "with": "with|having|that have|who have|who has|that has",
     "contains": "contains|contain|containing|mentions|mentioning|includes|including|about|regarding|concerning|whose",

@@ -2,14 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable
 
-from doorward.agents.house.record_reader import RecordReading
+import msgspec
+
+from doorward.agents.house.record_query import RecordQuery
+from doorward.agents.house.record_reader import RecordReader, RecordReading
 from doorward.agents.house.request_context import RequestContext
 
+_REFERS = re.compile(r"\b(those|them|these|they|their|of it|ones|that list|the same)\b", re.IGNORECASE)
+_REPLACES = re.compile(r"\s*(and|what about|how about|same|now|only|just|but)\b", re.IGNORECASE)
+_LIGHT = frozenset(
+    ("only", "now", "same", "instead", "just", "ones", "about", "for", "again", "too", "also", "but", "list")
+)
+_MAX_DEPTH = 3
+_MEASURING = frozenset(("count", "sum", "avg", "max", "min", "values", "groups", "rank", "compare"))
+Read = Callable[[RequestContext], Iterable[RecordReading]]
 
-def read_followup(
-    context: RequestContext, read: Callable[[RequestContext], Iterable[RecordReading]]
-) -> Iterator[RecordReading]:
-    """Return the readings of a request that narrows, sorts or changes the query before it."""
-    yield from ()
+
+def refers_back(context: RequestContext) -> bool:
+    """Whether a request can only be understood with the one before it."""
+    return bool(context.earlier) and _REFERS.search(context.text) is not None
+
+
+def read_followup(context: RequestContext, read: Read, depth: int = 0) -> RecordReading | None:
+    """Return the reading of a request that narrows, sorts or changes the query before it; None if it is none."""
+    if not context.earlier or depth > _MAX_DEPTH:
+        return None
+    refers = _REFERS.search(context.text) is not None
+    if not refers and _REPLACES.match(context.text) is None:
+        return None
+    before = _read_before(context.with_text(context.earlier[0], context.earlier[1:]), read, depth)
+    if before is None or before.question:
+        return None
+    found = RecordReader(context, before.query.collection).read(1.0, followup=True)
+    if found is None:
+        return None
+    light = {place for place, one in enumerate(context.request.tokens) if one.lower in _LIGHT}
+    query = _narrow(before.query, found.query) if refers else _replace(before.query, found.query)
+    if query == before.query:
+        return None
+    return msgspec.structs.replace(found, query=query, explained=found.explained | light)
+
+
+def _read_before(context: RequestContext, read: Read, depth: int) -> RecordReading | None:
+    """Return the reading of the earlier request that explains all of it."""
+    followup = read_followup(context, read, depth + 1) if refers_back(context) else None
+    complete = [
+        one for one in (followup, *read(context)) if one is not None and context.request.meaningful <= one.explained
+    ]
+    if complete:
+        return max(complete, key=lambda one: one.score)
+    return read_followup(context, read, depth + 1)
+
+
+def _narrow(before: RecordQuery, now: RecordQuery) -> RecordQuery:
+    """Ask more of the records that were asked about."""
+    paths = {one.path for one in now.conditions if one.op in ("eq", "in", "days")}
+    kept = tuple(one for one in before.conditions if one.path not in paths or one.op not in ("eq", "in", "days"))
+    measured = now.measure in _MEASURING
+    return msgspec.structs.replace(
+        before,
+        conditions=(*kept, *(one for one in now.conditions if one not in kept)),
+        linked=tuple(dict.fromkeys((*before.linked, *now.linked))),
+        measure=now.measure if measured else "list",
+        of=now.of or (before.of if not measured and now.order == () else ()),
+        group=now.group,
+        order=now.order or (() if measured else before.order),
+        descending=now.descending if now.order else before.descending,
+        limit=now.limit or (0 if now.order or measured else before.limit),
+        ranked_by=now.ranked_by,
+    )
+
+
+def _replace(before: RecordQuery, now: RecordQuery) -> RecordQuery:
+    """Ask the same with other conditions, or group or sort it otherwise."""
+    ends = {one.path[-1] for one in now.conditions}
+    kept = tuple(one for one in before.conditions if one.path[-1] not in ends)
+    regrouped = bool(now.group or now.order)
+    return msgspec.structs.replace(
+        before,
+        conditions=(*kept, *now.conditions),
+        linked=now.linked or before.linked,
+        measure="groups" if now.group else now.measure if regrouped else before.measure,
+        group=now.group or before.group,
+        order=now.order or before.order,
+        descending=now.descending if now.order else before.descending,
+        of=() if now.group else now.of or before.of,
+    )

@@ -29,6 +29,22 @@ META_FIELDS = frozenset(("id", "version", "createdAt", "updatedAt", "createdBy",
 _CREATED = frozenset(stem(one) for one in ("created", "added", "made", "opened", "entered", "new", "came"))
 _CHANGED = frozenset(stem(one) for one in ("changed", "updated", "modified", "edited", "touched"))
 _WHO = ("who", "whose", "whom", "who's", "everybody", "everyone", "anybody", "anyone", "nobody")
+_MEASURES = frozenset(
+    (
+        "total",
+        "sum",
+        "average",
+        "mean",
+        "much",
+        "highest",
+        "lowest",
+        "maximum",
+        "minimum",
+        "biggest",
+        "smallest",
+        "added",
+    )
+)
 _NEGATING = ("un", "in", "non", "not-")
 
 
@@ -90,7 +106,7 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
                 seen.setdefault(other, 0.7)
     else:
         # A field that only a linked collection has can make that one the subject: `total fine of gold members`.
-        for one in matches:
+        for one in matches if _MEASURES & {token.lower for token in request.tokens} else ():
             if one.meaning.kind == "field":
                 seen.setdefault(one.meaning.collection, 0.75 * one.meaning.weight)
     yield from seen.items()
@@ -150,7 +166,8 @@ class RecordReader:
         """Nouns of linked collections, which count only if the query leads there."""
         self.measure: Measure | None = None
 
-    def read(self, preference: float) -> RecordReading | None:
+    def read(self, preference: float, *, followup: bool = False) -> RecordReading | None:
+        """Return the query, or None if the request says nothing about the collection. A follow-up need not name it."""
         self.items = self._cover()
         for at, item in enumerate(self.items):
             self._interpret(at, item)
@@ -181,7 +198,7 @@ class RecordReader:
         for collection, item in self.pending:
             if collection in reached:
                 self._explain(item)
-        if self._says_nothing(query):
+        if (self._says_nothing(query) and not followup) or self._contradicts(query):
             return None
         score = 0.9 * preference - 0.1 * self.cost
         return RecordReading(query=query, explained=frozenset(self.explained), score=score, question=self.question)
@@ -190,7 +207,10 @@ class RecordReader:
         """Explain nouns such as `tier` beside a value, and take `bill` for the only number of the records."""
         valued = {place for item in self.items if item.of_kind("value") for place in (item.first - 1, item.behind)}
         categories, amounts = record_words().categories.split(), record_words().amounts.split()
+        known = {each for one in amounts for each in same_words(stem(one))}
         numbers = [one.name for one in self.profile.fields if one.kind == "number" and one.name not in META_FIELDS]
+        if not any({stem(word) for word in name_words(one)} & known for one in numbers):
+            numbers = []
         for place, token in enumerate(self.request.tokens):
             if place in self.explained:
                 continue
@@ -245,6 +265,10 @@ class RecordReader:
                     found.add(field.links)
                     collection = field.links
         return found
+
+    def _contradicts(self, query: RecordQuery) -> bool:
+        """Whether a flag would have to be yes and no."""
+        return any(one.op == "in" and isinstance(one.value[0], bool) for one in query.conditions)
 
     def _says_nothing(self, query: RecordQuery) -> bool:
         """Whether nothing in the request names the collection: neither its noun, nor a field or value of it."""
@@ -797,7 +821,9 @@ class RecordReader:
     def _is_field_behind(self, at: int) -> bool:
         """Whether a field follows at once, as in `late fee`."""
         behind = self.items[at + 1] if at + 1 < len(self.items) else None
-        return behind is not None and behind.first == self.items[at].behind and bool(behind.of_kind("field"))
+        if behind is None or behind.first != self.items[at].behind or behind.of_kind("collection"):
+            return False
+        return bool(behind.of_kind("field"))
 
     def _overdue_fields(self) -> tuple[str, list[str]] | None:
         """Return the date until which something is due, and the flag that tells that it is done."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from doorward.agents.house.plan import Reading, Steps
 from doorward.agents.house.record_answers import answer
-from doorward.agents.house.record_followups import read_followup
+from doorward.agents.house.record_followups import read_followup, refers_back
 from doorward.agents.house.record_query import QueryBuilder, RecordQuery, describe_conditions, nouns
 from doorward.agents.house.record_reader import RecordReader, RecordReading, choose_targets
 from doorward.agents.house.request_context import RequestContext
@@ -17,7 +17,11 @@ def read(context: RequestContext) -> Iterable[Reading]:
     if not context.lexicon.collections or not context.offered("data/list", "data/query", "data/count"):
         return
     found = list(read_queries(context))
-    for one in found or read_followup(context, read_queries):
+    complete = any(context.request.meaningful <= one.explained for one in found)
+    followup = read_followup(context, read_queries) if refers_back(context) or not complete else None
+    if followup is not None and context.request.meaningful <= followup.explained:
+        found = [followup]
+    for one in found:
         yield make_reading(context, one)
 
 
