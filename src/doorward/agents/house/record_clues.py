@@ -90,7 +90,7 @@ _PHRASES: dict[ClueName, str] = {
     "when": "when|since when|what date|which date|on what day|on which day|what day|which day|by which day|date of|on what date",
     "group": (
         "per|for each|for every|in each|on each|of each|each|broken down by|break down by|breakdown by|grouped by|"
-        "group by|spread over|split by|by|across|according to|spread across|distributed over|for all|every|break down"
+        "group by|spread over|split by|by|across|according to|spread across|distributed over|for all|every"
     ),
     "distinct": "different|distinct|kinds of|different values of|possible|various|what kinds|unique|that occurs|occur|occurs",
     "sort": "sort by|order by|sorted by|ordered by|sort them by|order them by|sort those by|order those by|sort that by|rank by|ranked by|sort it by|order it by|sort these by|arrange by|in order of",
@@ -110,7 +110,7 @@ _PHRASES: dict[ClueName, str] = {
         "made|booked|created|added|entered|finished|ended|registered|happened|took place|came in|come in|went|issued"
     ),
     "filler": (
-        "held|dr|mr|mrs|ms|prof|minutes of|hours of|kept|"
+        "held|running|break down|breakdown|dr|mr|mrs|ms|prof|minutes of|hours of|kept|"
         "still|yet|already|took place|take place|because of|working in|working|works in|made|comes|come|came|towards|because|"
         "signed up|sign up|signed|joined|join|happened|happen|got|seen|see|seeing|sees|treats|treat|handled|handle|handling|"
         "call|calls|reach|received|receive|look after|looked after|worked on|work on|a month|an hour|a week|a year|added|"

@@ -11,11 +11,15 @@ from doorward.agents.house.record_query import RecordQuery
 from doorward.agents.house.record_reader import RecordReader, RecordReading
 from doorward.agents.house.request_context import RequestContext
 
-_REFERS = re.compile(r"\b(those|them|these|they|their|of it|ones|that list|the same)\b", re.IGNORECASE)
+_REFERS = re.compile(
+    r"\b(those|them|these|they|their|of it|ones|that list|the same|(?:sort|order|group) (?:that|it))\b", re.IGNORECASE
+)
 _REPLACES = re.compile(r"\s*(and|what about|how about|same|now|only|just|but)\b", re.IGNORECASE)
 _LIGHT = frozenset(
     ("only", "now", "same", "instead", "just", "ones", "about", "for", "again", "too", "also", "but", "list")
 )
+_SHORT = 6
+"""Tokens of a request that replaces a part of the one before: `and for Anna Berg?`."""
 _MAX_DEPTH = 3
 _MEASURING = frozenset(("count", "sum", "avg", "max", "min", "values", "groups", "rank", "compare"))
 Read = Callable[[RequestContext], Iterable[RecordReading]]
@@ -23,7 +27,10 @@ Read = Callable[[RequestContext], Iterable[RecordReading]]
 
 def refers_back(context: RequestContext) -> bool:
     """Whether a request can only be understood with the one before it."""
-    return bool(context.earlier) and _REFERS.search(context.text) is not None
+    if not context.earlier:
+        return False
+    short = len(context.request) <= _SHORT and _REPLACES.match(context.text) is not None
+    return short or _REFERS.search(context.text) is not None
 
 
 def read_followup(context: RequestContext, read: Read, depth: int = 0) -> RecordReading | None:

@@ -45,6 +45,8 @@ _MEASURES = frozenset(
         "added",
     )
 )
+_KINDS = frozenset(("kind", "type", "category", "class", "sort", "method"))
+_NEWEST = frozenset(("newest", "latest", "last", "recent", "oldest", "first", "earliest"))
 _NEGATING = ("un", "in", "non", "not-")
 
 
@@ -85,19 +87,27 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
     seen: dict[str, float] = {}
     if who >= 0 and (not heads or who < heads[0].first):
         for people in lexicon.people:
-            seen[people] = 1.1 if any(each.meaning.collection == people for each in heads) else 1.0
+            named = [each.first for each in heads if each.meaning.collection == people]
+            among = any(request.tokens[max(0, at - 1)].lower in ("all", "our", "the") for at in named)
+            seen[people] = (1.1 if among else 0.7) if named else 1.0
     if heads:
         first, behind_who = heads[0].first, bool(seen)
         for one in heads:
             if one.first == first:
                 share = 0.8 if behind_who else 1.0
                 seen[one.meaning.collection] = max(seen.get(one.meaning.collection, 0.0), share * one.meaning.weight)
+        for one in heads[1:]:
+            before = request.tokens[one.first - 1].lower
+            if before in _NEWEST:
+                seen[one.meaning.collection] = max(seen.get(one.meaning.collection, 0.0), 1.05 * one.meaning.weight)
     if not heads:
         for one in matches:
             meaning = one.meaning
             if meaning.kind != "collection":
                 own = meaning.kind == "value" and meaning.field == lexicon.profile(meaning.collection).label
+                linked = lexicon.field(meaning.collection, meaning.field)
                 weight = 0.95 if own else 0.9 if meaning.kind == "field" else 0.85
+                weight -= 0.1 if meaning.kind == "value" and linked is not None and linked.links else 0.0
                 seen[meaning.collection] = max(seen.get(meaning.collection, 0.0), weight * meaning.weight)
         for other, weight in _events_between(lexicon, matches):
             seen[other] = max(seen.get(other, 0.0), weight)
@@ -217,7 +227,7 @@ class RecordReader:
             word = singular(token.lower)
             if word in categories and valued & {place, place + 1, place - 1}:
                 self.explained.add(place)
-            elif word in categories and (clue := self._group_word(place)) is not None and len(self._enums()) == 1:
+            elif word in _KINDS and (clue := self._group_word(place)) is not None and len(self._enums()) == 1:
                 self.group = (self._enums()[0],)
                 self.explained.update((place, *range(clue.first, clue.behind)))
             elif token.lower in amounts and len(numbers) == 1 and self._has("sum", "avg", "max", "min", "superlative"):
@@ -400,7 +410,9 @@ class RecordReader:
         nouns = item.of_kind("collection")
         if not nouns:
             return False
-        if any(one.collection == self.target for one in nouns) and self.target not in self.mentioned:
+        if self.target not in self.mentioned and any(
+            one.collection == self.target and one.weight >= 0.7 for one in nouns
+        ):
             return True
         others = [one for one in (*item.of_kind("field"), *item.of_kind("value")) if not self._is_link_to(one, nouns)]
         return max(one.weight for one in nouns) > max((one.weight for one in others), default=0.0)

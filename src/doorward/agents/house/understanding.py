@@ -20,7 +20,7 @@ _READERS: tuple[Reader, ...] = (
     commands.read,
 )
 """Each offers readings of a request that only looks at something; `orders` reads those that change something."""
-_NEAR = 0.05
+_NEAR = 0.035
 _MAX_PARTS = 4
 _JOINTS = re.compile(r"\s*(?:;|,?\s+and\s+(?:then\s+)?|,?\s+then\s+|[.?!]\s+(?:and\s+)?)\s*", re.IGNORECASE)
 
