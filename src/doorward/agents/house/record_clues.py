@@ -194,9 +194,9 @@ def comparison_at(request: Request, at: int) -> Comparison | None:
     number = request.tokens[at].number
     if number is not None and at + 2 < len(request) and request.tokens[at + 1].lower == "or":
         more = {"more": "gte", "above": "gte", "higher": "gte", "less": "lte", "fewer": "lte", "below": "lte"}
-        op = more.get(request.tokens[at + 2].lower)
-        if op:
-            return _unit(request, Comparison(op=op, value=number, first=at, behind=at + 3))  # type: ignore[arg-type]
+        bound = more.get(request.tokens[at + 2].lower)
+        if bound:
+            return _unit(request, Comparison(op=bound, value=number, first=at, behind=at + 3))  # type: ignore[arg-type]
     return None
 
 

@@ -85,8 +85,8 @@ def _narrow(before: RecordQuery, now: RecordQuery) -> RecordQuery:
 
 def _replace(before: RecordQuery, now: RecordQuery) -> RecordQuery:
     """Ask the same with other conditions, or group or sort it otherwise."""
-    ends = {one.path[-1] for one in now.conditions}
-    kept = tuple(one for one in before.conditions if one.path[-1] not in ends)
+    named = {end for one in now.conditions for end in (one.path[0], one.path[-1])}
+    kept = tuple(one for one in before.conditions if not {one.path[0], one.path[-1]} & named)
     regrouped = bool(now.group or now.order)
     return msgspec.structs.replace(
         before,

@@ -89,7 +89,7 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
         for people in lexicon.people:
             named = [each.first for each in heads if each.meaning.collection == people]
             among = any(request.tokens[max(0, at - 1)].lower in ("all", "our", "the") for at in named)
-            seen[people] = (1.1 if among else 0.7) if named else 1.0
+            seen[people] = (1.1 if among else 0.7) if named else 1.2
     if heads:
         first, behind_who = heads[0].first, bool(seen)
         for one in heads:
@@ -171,6 +171,7 @@ class RecordReader:
         self.cost = 0.0
         self.question = ""
         self.mentioned: dict[str, Item] = {}
+        self.limits: list[Item] = []
         self.verbs: list[tuple[int, Item]] = []
         self.pending: list[tuple[str, Item]] = []
         """Nouns of linked collections, which count only if the query leads there."""
@@ -201,6 +202,9 @@ class RecordReader:
             limit=self.limit,
             ranked_by=self.ranked_by,
         )
+        for item in self.limits:
+            if query.order or query.ranked_by[0]:
+                self._explain(item)
         for at, item in self.verbs:
             if self._is_light_verb(at, query):
                 self._explain(item)
@@ -215,7 +219,7 @@ class RecordReader:
 
     def _read_categories(self) -> None:
         """Explain nouns such as `tier` beside a value, and take `bill` for the only number of the records."""
-        valued = {place for item in self.items if item.of_kind("value") for place in (item.first - 1, item.behind)}
+        valued = {place for item in self.items if self._is_enum_value(item) for place in (item.first - 1, item.behind)}
         categories, amounts = record_words().categories.split(), record_words().amounts.split()
         known = {each for one in amounts for each in same_words(stem(one))}
         numbers = [one.name for one in self.profile.fields if one.kind == "number" and one.name not in META_FIELDS]
@@ -225,15 +229,31 @@ class RecordReader:
             if place in self.explained:
                 continue
             word = singular(token.lower)
-            if word in categories and valued & {place, place + 1, place - 1}:
+            if word in categories and (place in valued or (place + 1 in valued and self._is_stop(place + 1))):
                 self.explained.add(place)
             elif word in _KINDS and (clue := self._group_word(place)) is not None and len(self._enums()) == 1:
                 self.group = (self._enums()[0],)
                 self.explained.update((place, *range(clue.first, clue.behind)))
+            elif token.lower == "late" and self._is_fine(place + 1):
+                self.explained.add(place)
             elif token.lower in amounts and len(numbers) == 1 and self._has("sum", "avg", "max", "min", "superlative"):
                 if (numbers[0],) not in self.asked:
                     self.asked.append((numbers[0],))
                 self.explained.add(place)
+
+    def _is_fine(self, place: int) -> bool:
+        return place < len(self.request) and self.request.stems[place] in same_words(stem("fine"))
+
+    def _is_stop(self, place: int) -> bool:
+        return place < len(self.request) and self.request.tokens[place].is_stop
+
+    def _is_enum_value(self, item: Item) -> bool:
+        """Whether an item is one of the few values of a field."""
+        for one in item.of_kind("value"):
+            profile, field = self.lexicon.profile(one.collection), self.lexicon.field(one.collection, one.field)
+            if field is not None and one.field != profile.label and 1 < len(field.values) <= 0.6 * profile.count:
+                return True
+        return False
 
     def _group_word(self, place: int) -> Clue | None:
         before = next((one for one in reversed(self.items) if one.behind <= place), None)
@@ -259,7 +279,8 @@ class RecordReader:
         dated = sum(one.dates for one in self.profile.fields)
         if self._has("when") or any(one.span >= 0 for one in self.items[at + 1 : at + 3]):
             return dated <= 1 or any(len(one.path) == 1 and one.op == "days" for one in query.conditions)
-        return bool(query.linked) or any(len(one.path) > 1 for one in query.conditions)
+        valued = any(one.of_kind("value") for one in self.items[at + 1 : at + 3])
+        return bool(query.linked) or valued or any(len(one.path) > 1 for one in query.conditions)
 
     def _reached(self, query: RecordQuery) -> set[str]:
         """Return the collections that a query leads to."""
@@ -707,7 +728,7 @@ class RecordReader:
         for near in (*self.items[at + 1 : at + 2], *reversed(self.items[max(0, at - 1) : at])):
             named = self._field_path(near) if near.of_kind("field") else None
             if named is not None and named[1].kind == "number":
-                self._compare(item, found, named[0], Scale(frozenset(), up=True))
+                self._compare(item, found, named[0], found.scales[0] if found.scales else Scale(frozenset(), up=True))
                 self._explain(near)
                 return
         candidates: dict[Path, Scale] = {}
@@ -754,8 +775,7 @@ class RecordReader:
             self._explain(item)
         elif clue.name == "limit":
             self.limit = clue.number
-            if self._has("superlative", "most", "least", "often") or self.ranked_by[0] or clue.behind > clue.first + 1:
-                self._explain(item)
+            self.limits.append(item)
         elif clue.name in (
             "count",
             "sum",
@@ -869,8 +889,8 @@ class RecordReader:
         if self.measure in ("max", "min"):
             return self.measure
         for clue in ("avg", "max", "min"):
-            if self._has(clue) and numeric:  # type: ignore[arg-type]
-                return clue  # type: ignore[return-value]
+            if self._has(clue) and numeric:
+                return clue
         if self._has("sum") and numeric and not self._has("count"):
             return "sum"
         if self._has("avg", "max", "min"):
