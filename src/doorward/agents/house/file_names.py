@@ -67,6 +67,12 @@ def find_names(context: RequestContext, claims: WordClaims) -> FileNames:
     kind, suffixes = _kind(claims, known)
     if not folder:
         folder = _folder(known, claims, bare=not kind and not files)
+    base = posixpath.basename(folder)
+    claims.claim_places(
+        place
+        for place, one in enumerate(claims.request.tokens)
+        if base and one.kind == "word" and _is_same(base, one.lower)
+    )
     by_words = False
     if not files and not choices and not suffixes:
         fitting = _named_by_words(known, claims, folder)

@@ -31,7 +31,7 @@ def _concepts() -> dict[str, tuple[tuple[str, ...], ...]]:
 def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
     """The words that a misspelt word may stand for, and the stems of all known words."""
     words = {part for one in load("file_words.json", dict[str, str]).values() for part in one.replace(",", "").split()}
-    words |= stop_words()
+    words |= {f"{one}s" for one in words if not one.endswith("s")} | stop_words()
     return frozenset(one for one in words if len(one) > _SHORTEST), frozenset(stem(one) for one in words)
 
 
