@@ -60,8 +60,11 @@ class FileNames(msgspec.Struct, frozen=True, kw_only=True):
     suffixes: tuple[str, ...] = ()
 
 
-def find_names(context: RequestContext, claims: WordClaims) -> FileNames:
-    """Find the files, the folder and the kind of file that a request names, and account for their words."""
+def find_names(context: RequestContext, claims: WordClaims, *, by_words: bool = True) -> FileNames:
+    """Find the files, the folder and the kind of file that a request names, and account for their words.
+
+    With `by_words`, words such as `the budget note` may name a file.
+    """
     known = context.conversation.files
     files, folder, choices = _paths(known, claims)
     kind, suffixes = _kind(claims, known)
@@ -73,15 +76,15 @@ def find_names(context: RequestContext, claims: WordClaims) -> FileNames:
         for place, one in enumerate(claims.request.tokens)
         if base and one.kind == "word" and _is_same(base, one.lower)
     )
-    by_words = False
-    if not files and not choices and not suffixes:
+    is_named = bool(files or choices or suffixes)
+    fitting: tuple[str, ...] = ()
+    if by_words and not is_named:
         fitting = _named_by_words(known, claims, folder)
-        by_words = bool(fitting)
         files, choices = (fitting, ()) if len(fitting) == 1 else ((), fitting)
     return FileNames(
         files=tuple(dict.fromkeys(files)),
         choices=choices,
-        by_words=by_words,
+        by_words=bool(fitting),
         folder=folder,
         kind=kind,
         suffixes=suffixes,

@@ -176,7 +176,7 @@ def _order(claims: WordClaims) -> tuple[str, bool, int | None]:
     ):
         found = claims.find(meaning)
         if found:
-            top = claims.find("top") if meaning == "sort" else frozenset[int]()
+            top = claims.find("first") if meaning == "sort" else frozenset[int]()
             claims.claim_places(found | top)
             most = None if meaning == "sort" else 1
             tokens = claims.request.tokens

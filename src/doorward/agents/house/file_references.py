@@ -43,8 +43,12 @@ _ORDINAL = re.compile(
     rf"\b(?:the )?(?P<which>{'|'.join(_ORDINALS)}) (?:one|file|document|of (?:them|those|these|the (?:list|files)))\b"
     r"|\b(?:the )?(?:one|file) at the (?P<end>top|bottom)(?: of (?:that|the|this) list)?|\bnumber (?P<number>\d)\b"
 )
-_ONE = re.compile(r"\b(?:it|its|that (?:file|one|document)|this (?:file|one|document)|that|the file)\b")
-_ALL = re.compile(r"\b(?:of )?(?:them|those|these|they|their|those files|these files|all of them)\b")
+_ONE = re.compile(
+    r"\b(?:its?|that (?:file|one|document)|this (?:file|one|document)|(?:that|this)(?=\W*$)"
+    r"|the file(?! (?:that|which|with|called|named|in|whose|\S+\.\w)))\b"
+)
+_ALL = re.compile(r"\b(?:(?:all )?of (?:them|those|these)|those|these)\b")
+_LOOSE = re.compile(r"\b(?:them|they|their)\b")
 _MAX_DEPTH = 4
 
 Entries = Generator[list[Step], list[ToolResult], list[FileEntry]]
@@ -55,6 +59,8 @@ class FileReference(msgspec.Struct, frozen=True):
     """The places of the words that refer to the files."""
     single: bool
     """Whether they mean one file."""
+    loose: bool
+    """Whether the words may also mean files that the request itself names, as in `python files and their sizes`."""
     find_entries: Callable[[], Entries]
 
     def find(self) -> Generator[list[Step], list[ToolResult], list[str]]:
@@ -69,7 +75,7 @@ def referred_files(context: RequestContext, depth: int = 0) -> FileReference | N
     if not context.earlier or depth > _MAX_DEPTH:
         return None
     ordinal, one, many = _ORDINAL.search(lower), _ONE.search(lower), _ALL.search(lower)
-    found = ordinal or many or one
+    found = ordinal or many or one or _LOOSE.search(lower)
     if found is None:
         return None
     before = context.with_text(context.earlier[0], context.earlier[1:])
@@ -96,7 +102,9 @@ def referred_files(context: RequestContext, depth: int = 0) -> FileReference | N
             raise Unknown(f"Which file do you mean: {sentences.in_a_row(names, 'or')}?")
         return entries
 
-    return FileReference(_places(context, found), ordinal is not None or found is one, find)
+    return FileReference(
+        _places(context, found), ordinal is not None or found is one, not (ordinal or many or one), find
+    )
 
 
 def _places(context: RequestContext, found: re.Match[str]) -> frozenset[int]:
@@ -113,7 +121,7 @@ def _source(before: RequestContext, depth: int) -> Callable[[], Entries] | None:
     reference = referred_files(before, depth + 1)
     if reference is not None:
         return reference.find_entries
-    request = parse(before)
+    request = parse(before) or parse(before, by_words=True)
     if request is not None and before.request.meaningful <= request.explained:
         return lambda: _find(before, request)
     entries = [one.text for one in before.request.tokens if one.kind == "path" and "@" not in one.text]

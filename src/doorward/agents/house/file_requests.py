@@ -55,16 +55,16 @@ class FileRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse(
-    context: RequestContext, referred: frozenset[int] | None = None, *, single: bool = False
+    context: RequestContext, referred: frozenset[int] | None = None, *, single: bool = False, by_words: bool = False
 ) -> FileRequest | None:
     """Read a request about files; None if it is about none.
 
     `referred` are the places of words such as `the first one` for files of an earlier request, `single` whether they
-    mean one file.
+    mean one file. With `by_words`, words such as `the budget note` may name a file.
     """
     claims = WordClaims(context.request, known_words(context))
     claims.claim_places(referred or ())
-    names = find_names(context, claims) if not single else FileNames()
+    names = find_names(context, claims, by_words=by_words) if not single else FileNames()
     if single or names.files or names.choices:
         return _about_file(context, claims, names)
     return _about_files(context, claims, names, is_anchored=referred is not None)
@@ -99,7 +99,9 @@ def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -
     elif claims.find("byte") or claims.find("size"):
         claims.claim("byte", "size", "use", "count", "long")
         intent = "size"
-    elif claims.request.has("where", "which folder", "what folder", "which directory", "can't find"):
+    elif claims.request.has("where", "which folder", "what folder", "which directory", "can't find", "locate") or (
+        claims.request.has("find") and not claims.find("read")
+    ):
         claims.claim("where", "folder", "holds")
         intent = "locate"
     elif claims.find("history") or (claims.request.has("who") and claims.find("modified")):
@@ -199,6 +201,8 @@ def _about_files(
     query = _with_name(context, claims, query)
     if noun:
         claims.claim("file")
+    if query.span or query.sort == "time":
+        claims.claim("modified", "date", "seek")
     in_them = claims.request.has("in them", "in it", "in any")
     made: dict[str, object] = {}
     intent: Intent = "list"
@@ -218,6 +222,12 @@ def _about_files(
         claims.claim("search_noun", "where", "folder")
         made = _search_text(claims)
         intent = "search"
+    elif (
+        whole_folder and query.is_plain and not noun and claims.request.has("find", "is there") and _candidates(claims)
+    ):
+        claims.claim("search_noun", "folder", "holds")
+        made = _search_text(claims)
+        intent = "search"
     elif claims.find("line") and (asks_count or claims.find("each")):
         claims.claim("line", "count", "each", "holds")
         intent = "line counts"
@@ -233,8 +243,6 @@ def _about_files(
             claims.claim("use", "byte", "count")
     if intent == "search" and not made:
         return None
-    if query.span or query.sort == "time":
-        claims.claim("modified", "date")
     if not (noun or names.kind or is_anchored or query.name or made) and not query.is_plain and not whole_folder:
         return None
     query = msgspec.structs.replace(query, flat=query.is_plain and intent == "list")

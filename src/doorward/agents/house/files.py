@@ -13,20 +13,23 @@ from doorward.agents.house.plan import Reading, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 
 _BY_WORDS = 0.85
-_FOLLOWS = 0.9
 _MAX_STATS = 50
 _ABOUT_MANY = ("list", "count", "total size", "search", "line counts")
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    reference = referred_files(context)
-    if reference is not None:
-        request = parse(context, reference.places, single=reference.single)
-        if request is not None and not request.names.files:
-            yield _reading(request, _follow(context, request, reference), _FOLLOWS)
-    request = parse(context)
+    request, reference = parse(context), referred_files(context)
+    if reference is not None and not (reference.loose and request):
+        follow_up = parse(context, reference.places, single=reference.single)
+        if follow_up is not None and not follow_up.names.files:
+            yield _reading(follow_up, _follow(context, follow_up, reference), 1.0)
+            if request is not None and not (request.names.files or request.names.folder):
+                return
     if request is not None:
-        yield _reading(request, _answer(context, request), _BY_WORDS if request.names.by_words else 1.0)
+        yield _reading(request, _answer(context, request), 1.0)
+    by_words = parse(context, by_words=True)
+    if by_words is not None and by_words.names.by_words:
+        yield _reading(by_words, _answer(context, by_words), _BY_WORDS)
 
 
 def _reading(request: FileRequest, steps: Callable[[], Steps], score: float) -> Reading:

@@ -39,10 +39,10 @@ def _file(
 ) -> tuple[str, float]:
     """Return the one file of a kind that a request means, and how surely."""
     if len(names.files) == 1:
-        return (names.files[0], 1.0) if names.files[0].lower().endswith(suffixes) else ("", 0.0)
+        return (names.files[0], 1.1) if names.files[0].lower().endswith(suffixes) else ("", 0.0)
     fitting = [one for one in names.choices if one.lower().endswith(suffixes)]
     if len(fitting) == 1:
-        return fitting[0], 1.0
+        return fitting[0], 1.1
     if names.files or names.choices:
         return "", 0.0
     known = [one for one in context.conversation.files if one.lower().endswith(suffixes)]
@@ -199,7 +199,7 @@ def _read_tables(context: RequestContext) -> Iterable[Reading]:
         name="read a table",
         steps=lambda: _answer_table(context, query),
         explained=claims.explained | frozenset(claims.left),
-        score=score * (1.1 if sure else 0.9),
+        score=score * (1.0 if sure else 0.85),
         says=f"{operation or ('count' if counts else 'rows')} of {path}",
     )
 

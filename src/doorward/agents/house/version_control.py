@@ -78,7 +78,11 @@ def _read_state(context: RequestContext, claims: WordClaims) -> tuple[str, Calla
     if claims.find("tag") and git:
         claims.claim("tag")
         return "git tags", lambda: _quote(context, "shell/git_tag", "The tags", "There are no tags.")
-    since_last = request.has("since the last commit", "since last commit", "since my last commit")
+    since_last = bool(
+        since := request.places(
+            "since the last commit", "since last commit", "since my last commit", "since the latest commit"
+        )
+    )
     if (
         claims.find("difference")
         and not any(one.kind == "path" for one in request.tokens)
@@ -86,14 +90,15 @@ def _read_state(context: RequestContext, claims: WordClaims) -> tuple[str, Calla
     ):
         claims.claim("difference", "uncommitted", "state")
         if since_last:
-            claims.claim("commit", "last", "modified")
+            claims.claim_places(since)
+            claims.claim("modified")
         return "git diff", lambda: _quote(
             context, "shell/git_diff", "The uncommitted changes", "Nothing has changed since the last commit."
         )
     if claims.find("uncommitted") or since_last or (git and claims.find("state")):
         claims.claim("uncommitted", "state", "file", "modified")
         if since_last:
-            claims.claim("commit", "last")
+            claims.claim_places(since)
             return "git diff", lambda: _quote(
                 context, "shell/git_diff", "The uncommitted changes", "Nothing has changed since the last commit."
             )

@@ -39,7 +39,7 @@ class WordClaims:
     """The tokens of a request, and the places of those that are accounted for."""
 
     def __init__(self, request: Request, known: Collection[str] = ()) -> None:
-        """`known` are words that are spelt right, whatever they look like."""
+        """`known` are words of names, which are spelt right and may be misspelt too."""
         self.request = request.corrected(_corrections(request, known))
         self.places: set[int] = set()
 
@@ -92,10 +92,18 @@ class WordClaims:
 
 def _corrections(request: Request, known: Collection[str]) -> dict[int, str]:
     words, stems = _vocabulary()
+    words |= {one for one in known if len(one) > _SHORTEST}
     found: dict[int, str] = {}
     for place, token in enumerate(request.tokens):
         lower = token.lower
-        if token.kind != "word" or len(lower) < _SHORTEST or token.stem in stems or lower in known or token.is_stop:
+        if (
+            token.number is not None
+            or token.kind != "word"
+            or len(lower) < _SHORTEST
+            or token.stem in stems
+            or lower in known
+            or token.is_stop
+        ):
             continue
         near = {one for one in words if is_one_slip_away(lower, one) and _is_likely(lower, one)}
         if len({stem(one) for one in near}) == 1:
