@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from doorward.agents.house import sentences
-from doorward.agents.house.file_query import FileList, FileQuery, find_files, read_step, stat_step
+from doorward.agents.house.file_query import FileList, FileQuery, complete_path, find_files, read_step, stat_step
 from doorward.agents.house.file_requests import FileRequest
 from doorward.agents.house.plan import NotOffered, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
@@ -17,13 +17,22 @@ _MAX_MATCHES = 1_000
 _SHOWN_MATCHES = 3
 
 
-def answer_about_file(context: RequestContext, request: FileRequest, paths: list[str]) -> Steps:
-    """Answer what is asked about one file, or about two that are compared."""
-    path = paths[0]
+def answer_about_files(context: RequestContext, request: FileRequest, paths: list[str]) -> Steps:
+    """Answer what is asked about the files that are named, one after another."""
+    whole = []
+    for path in paths:
+        whole.append((yield from complete_path(context, path)))
+    if request.intent == "difference":
+        return (yield from _compare(context, whole))
+    answers = []
+    for path in whole:
+        answers.append((yield from _answer_about(context, request, path)))
+    return sentences.join_parts(answers)
+
+
+def _answer_about(context: RequestContext, request: FileRequest, path: str) -> Steps:
     shown = sentences.name(path)
     match request.intent:
-        case "difference":
-            return (yield from _compare(context, paths))
         case "lines":
             (read,) = yield [read_step(context, path, limit=1)]
             return f"{shown} has {sentences.counted(_lines(read), 'line', 'lines')}."
@@ -89,14 +98,7 @@ def _count_words(context: RequestContext, path: str) -> Steps:
 def _compare(context: RequestContext, paths: list[str]) -> Steps:
     if not context.offered("shell/diff"):
         raise NotOffered("shell/diff")
-    properties: Any = context.tools["shell/diff"].schema.get("properties") or {}
-    names = [
-        one
-        for one in properties
-        if one in ("from", "to", "file1", "file2", "first", "second", "left", "right", "old", "new")
-    ]
-    given: dict[str, Any] = dict(zip(names, paths, strict=False)) if len(names) >= 2 else {"files": paths}
-    (result,) = yield [Step("shell/diff", given)]
+    (result,) = yield [Step("shell/diff", {"old": paths[0], "new": paths[1]})]
     one, other = (sentences.name(path) for path in paths[:2])
     if not result.text.strip():
         return f"{one} and {other} are the same."
@@ -135,7 +137,7 @@ def _history(context: RequestContext, path: str) -> Steps:
 
 def _locate(context: RequestContext, path: str) -> Steps:
     folder, _, base = path.rpartition("/")
-    found = yield from find_files(context, FileQuery(folder=folder, name=re.sub(r"([*?\[])", r"[\1]", base)))
+    found = yield from find_files(context, FileQuery(folder=folder, name=re.sub(r"[\[\]{}\\]", "?", base)))
     same = [one for one in found.entries if one.path == path] or found.entries
     if not same:
         return f"No, there is no file {sentences.name(path)} here."

@@ -14,7 +14,7 @@ from doorward.agents.house.words import name_words, singular, stop_words
 KINDS: dict[str, tuple[str, ...]] = {
     "Python": (".py",),
     "Markdown": (".md", ".markdown"),
-    "image": (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".bmp", ".tiff"),
+    "image": (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp"),
     "CSV": (".csv",),
     "log": (".log",),
     "PDF": (".pdf",),
@@ -99,7 +99,7 @@ def known_words(context: RequestContext) -> frozenset[str]:
 def _paths(known: Iterable[str], claims: WordClaims) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """Return the files, the folder and the choices that paths in a request name."""
     files: list[str] = []
-    folder, choices = "", ()
+    folder, choices = "", tuple[str, ...]()
     folders = {one.rstrip("/") for one in known if one.endswith("/")}
     for place, token in enumerate(claims.request.tokens):
         quoted = token.kind == "quoted" and any(token.text in (one, posixpath.basename(one)) for one in known)
@@ -131,7 +131,7 @@ def _paths(known: Iterable[str], claims: WordClaims) -> tuple[tuple[str, ...], s
 def _kind(claims: WordClaims, known: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """Return the kind of file that a request speaks of, such as `Python` or `.rst`, and its endings."""
     tokens = claims.request.tokens
-    kind, suffixes, beside = "", [], set[int]()
+    kind, suffixes, beside = "", list[str](), set[int]()
     folders = {posixpath.basename(one.rstrip("/")) for one in known if one.endswith("/")}
     for place, token in enumerate(tokens):
         behind = tokens[place + 1].lower if place + 1 < len(tokens) else ""

@@ -14,7 +14,7 @@ import msgspec
 from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan, find_spans
 from doorward.agents.house.file_names import FileNames
-from doorward.agents.house.plan import NotOffered, Step
+from doorward.agents.house.plan import NotOffered, Step, Unknown
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
@@ -23,6 +23,8 @@ from doorward.agents.house.word_claims import WordClaims
 SHOWN = 100
 """Files that a listing fetches."""
 _ALL = 10_000
+_KNOWN = 200
+"""Files that a conversation knows; if there are so many, there may be more."""
 _TOP = "/workspace"
 _UNITS = {"": 1, "b": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)?\s*(k|m|g|t)?i?(?:b|bytes?|ilobytes?|egabytes?|igabytes?|erabytes?)?")
@@ -67,17 +69,19 @@ class FileQuery(msgspec.Struct, frozen=True, kw_only=True):
     descending: bool = True
     most: int | None = None
     """How many of them are asked for, in the order of `sort`."""
+    folders: bool = False
+    """Whether folders are meant and not files."""
     flat: bool = False
     """Whether only the folder itself is meant, with its folders, and not what is below them."""
 
     @property
     def is_plain(self) -> bool:
         """Whether every file of the folder is meant."""
-        return not (self.suffixes or self.name or self.size_says or self.span or self.sort)
+        return not (self.suffixes or self.name or self.size_says or self.span or self.sort or self.folders)
 
     def noun(self, count: int = 2) -> str:
-        noun = f"{self.kind} " if self.kind else ""
-        return f"{'empty ' if self.smaller == 1 else ''}{noun}{'file' if count == 1 else 'files'}"
+        noun = f"{self.kind} file" if self.kind else "folder" if self.folders else "file"
+        return f"{'empty ' if self.smaller == 1 else ''}{noun}{'' if count == 1 else 's'}"
 
     @property
     def conditions(self) -> str:
@@ -205,12 +209,20 @@ def find_files(context: RequestContext, query: FileQuery, *, lookup: bool = Fals
         (result,) = yield [Step(lister, params, lookup)]
         return _entries(context, result, query)
     if finder:
-        (result,) = yield [Step(finder, _find_params(context, query, most), lookup)]
-        return _entries(context, result, query)
+        patterns = [query.name] if query.name else [f"*{one}" for one in query.suffixes] or [""]
+        results = yield [Step(finder, _find_params(context, query, one, most), lookup) for one in patterns]
+        lists = [_entries(context, one, query) for one in results]
+        entries = select_entries([one for found in lists for one in found.entries], query)
+        totals, sizes = [one.total for one in lists], [one.size for one in lists]
+        return FileList(
+            entries[: query.most],
+            None if None in totals else sum(one or 0 for one in totals),
+            None if None in sizes else sum(one or 0 for one in sizes),
+        )
     if not lister:
         raise NotOffered("file/list")
-    folder = {} if query.folder in ("", ".") else {"path": _place(context, query.folder, lister)}
-    (result,) = yield [Step(lister, {**folder, "recursive": True, "limit": _ALL}, lookup)]
+    where = {} if query.folder in ("", ".") else {"path": _place(context, query.folder, lister)}
+    (result,) = yield [Step(lister, {**where, "recursive": True, "limit": _ALL}, lookup)]
     return _entries(context, result, query)
 
 
@@ -219,6 +231,19 @@ def _place(context: RequestContext, path: str, command: str) -> str:
     if command.startswith("vfs/") and not path.startswith(("/", "~")):
         return _TOP if path == "." else f"{_TOP}/{path}"
     return path
+
+
+def complete_path(context: RequestContext, path: str) -> Generator[list[Step], list[ToolResult], str]:
+    """Return the path of a file that is named without its folder; it is looked up if not all files are known."""
+    known = context.conversation.files
+    if "/" in path or path in known or len(known) < _KNOWN or not context.offered("vfs/find"):
+        return path
+    found = yield from find_files(context, FileQuery(name=path), lookup=True)
+    paths = [one.path for one in found.entries]
+    if len(paths) > 1 and path not in paths:
+        choices = sentences.in_a_row([sentences.name(one) for one in paths[:5]], "or")
+        raise Unknown(f"Which file do you mean: {choices}?")
+    return paths[0] if len(paths) == 1 else path
 
 
 def read_step(context: RequestContext, path: str, *, lookup: bool = False, **options: Any) -> Step:
@@ -240,12 +265,12 @@ def stat_step(context: RequestContext, path: str, *, lookup: bool = False) -> St
     return Step(command, {"path": _place(context, path, command)}, lookup)
 
 
-def _find_params(context: RequestContext, query: FileQuery, most: int) -> dict[str, Any]:
-    params: dict[str, Any] = {"kind": "file"}
+def _find_params(context: RequestContext, query: FileQuery, pattern: str, most: int) -> dict[str, Any]:
+    params: dict[str, Any] = {"kind": "folder" if query.folders else "file"}
     if query.folder not in ("", "."):
         params["path"] = _place(context, query.folder, "vfs/find")
-    if query.name or len(query.suffixes) == 1:
-        params |= {"name": query.name or f"*{query.suffixes[0]}", "ignoreCase": True}
+    if pattern:
+        params |= {"name": pattern, "ignoreCase": True}
     if query.larger is not None:
         params["larger"] = str(query.larger)
     if query.smaller is not None:
@@ -255,9 +280,7 @@ def _find_params(context: RequestContext, query: FileQuery, most: int) -> dict[s
         params |= {"older": query.span.until_utc} if query.span.until else {}
     if query.sort:
         params |= {"sort": query.sort} | ({"descending": True} if query.descending else {})
-    if len(query.suffixes) < 2:
-        params["limit"] = query.most or most
-    return params
+    return params | {"limit": query.most or most}
 
 
 def _entries(context: RequestContext, result: ToolResult, query: FileQuery) -> FileList:
@@ -268,17 +291,17 @@ def _entries(context: RequestContext, result: ToolResult, query: FileQuery) -> F
     size: int | None = sum(one.size or 0 for one in entries)
     if result.has_more and isinstance(result.value, dict):
         matched, amount = result.value.get("matched"), result.value.get("bytes")
-        whole = not filtered and len(query.suffixes) < 2
-        total = matched if isinstance(matched, int) and whole else None
-        size = amount if isinstance(amount, int) and whole else None
-    return FileList(entries[: query.most] if query.most else entries, total, size)
+        total = matched if isinstance(matched, int) and not filtered else None
+        size = amount if isinstance(amount, int) and not filtered else None
+    return FileList(entries[: query.most], total, size)
 
 
 def select_entries(entries: list[FileEntry], query: FileQuery) -> list[FileEntry]:
     """Return the entries that a query means, in its order."""
     fitting = [one for one in entries if _fits(one, query)]
     if query.sort:
-        fitting.sort(key=lambda one: (one.size or 0, one.modified)[query.sort == "time"], reverse=query.descending)  # type: ignore[arg-type,return-value]
+        by_size = query.sort == "size"
+        fitting.sort(key=lambda one: (one.size or 0, "") if by_size else (0, one.modified), reverse=query.descending)
     return fitting
 
 
@@ -295,8 +318,8 @@ def entry_of(context: RequestContext, item: dict[str, Any]) -> FileEntry:
 
 
 def _fits(entry: FileEntry, query: FileQuery) -> bool:
-    if entry.is_folder:
-        return query.flat and query.is_plain
+    if entry.is_folder != query.folders:
+        return entry.is_folder and query.flat and query.is_plain
     base = posixpath.basename(entry.path).lower()
     moment = _moment(entry.modified) if query.span else None
     return (

@@ -62,6 +62,8 @@ class FileReference(msgspec.Struct, frozen=True):
     loose: bool
     """Whether the words may also mean files that the request itself names, as in `python files and their sizes`."""
     find_entries: Callable[[], Entries]
+    find_all: Callable[[], Entries]
+    """Finds all files of the earlier request, before one of them was chosen."""
 
     def find(self) -> Generator[list[Step], list[ToolResult], list[str]]:
         """Find the files again and return their paths. Raises Unknown if the reference fits none, or several."""
@@ -79,7 +81,7 @@ def referred_files(context: RequestContext, depth: int = 0) -> FileReference | N
     if found is None:
         return None
     before = context.with_text(context.earlier[0], context.earlier[1:])
-    source = _source(before, depth)
+    source = _source(before, depth, whole=ordinal is not None or many is not None)
     if source is None:
         return None
     index = None
@@ -103,7 +105,7 @@ def referred_files(context: RequestContext, depth: int = 0) -> FileReference | N
         return entries
 
     return FileReference(
-        _places(context, found), ordinal is not None or found is one, not (ordinal or many or one), find
+        _places(context, found), ordinal is not None or found is one, not (ordinal or many or one), find, source
     )
 
 
@@ -116,11 +118,11 @@ def _places(context: RequestContext, found: re.Match[str]) -> frozenset[int]:
     return frozenset(places)
 
 
-def _source(before: RequestContext, depth: int) -> Callable[[], Entries] | None:
-    """Return the lookup of the files that an earlier request was about."""
+def _source(before: RequestContext, depth: int, *, whole: bool) -> Callable[[], Entries] | None:
+    """Return the lookup of the files that an earlier request was about; with `whole`, of those it chose from."""
     reference = referred_files(before, depth + 1)
     if reference is not None:
-        return reference.find_entries
+        return reference.find_all if whole and reference.single else reference.find_entries
     request = parse(before) or parse(before, by_words=True)
     if request is not None and before.request.meaningful <= request.explained:
         return lambda: _find(before, request)

@@ -84,7 +84,7 @@ def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -
         intent = "difference"
     elif (part := _part(claims)) is not None:
         intent, made = "part", {"first": part[0], "amount": part[1]}
-    elif claims.find("line") and (asks_count or claims.find("long")) and not _searches(claims, with_=True):
+    elif (claims.find("long") or (claims.find("line") and asks_count)) and not _searches(claims, with_=True):
         claims.claim("line", "count", "long")
         intent = "lines"
     elif claims.find("word") and asks_count and not claims.find("search"):
@@ -113,6 +113,8 @@ def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -
     elif claims.find("exists") or _asks_existence(claims):
         claims.claim("exists")
         intent = "exists"
+    elif asks_count or claims.request.has("how much", "who", "when", "why", "whose"):
+        return None
     else:
         claims.claim("read", "only")
         if claims.request.has("say", "says"):
@@ -183,6 +185,7 @@ def _search_text(claims: WordClaims) -> dict[str, object]:
         return {}
     plain = bool(claims.request.places("search", "grep", "look"))
     claims.claim_places(range(*run))
+    text = singular(text) if re.fullmatch(r"\w+", text) and not plain else text
     return {"text": text, "is_word": re.fullmatch(r"\w+", text) is not None and not plain}
 
 
@@ -193,12 +196,19 @@ def _about_files(
     query = find_query(context, claims, names)
     workspace = claims.claim("workspace")
     noun = claims.find("file")
+    folders = frozenset(place for place in claims.find("folder") if claims.request.tokens[place].lower.endswith("s"))
+    if folders and not noun and not names.kind:
+        claims.claim_places(folders)
+        query = msgspec.structs.replace(query, folders=True)
+        noun = folders
     defined = claims.find("defined")
     whole_folder = bool(names.folder or workspace)
     if not (noun or names.kind or whole_folder or is_anchored or defined):
         if not (claims.request.has("where is", "where's") or claims.find("search_plain")):
             return None
     query = _with_name(context, claims, query)
+    if whole_folder:
+        claims.claim("folder")
     if noun:
         claims.claim("file")
     if query.span or query.sort == "time":
@@ -232,13 +242,15 @@ def _about_files(
         claims.claim("line", "count", "each", "holds")
         intent = "line counts"
     elif claims.find("size") and (claims.find("use") or (whole_folder and not noun and not names.kind)):
-        claims.claim("size", "use", "folder", "holds")
+        claims.claim("size", "use", "holds")
         intent = "total size"
     elif asks_count and not query.sort:
-        claims.claim("count", "folder", "holds")
+        claims.claim("count", "holds")
         intent = "count"
+    elif claims.request.has("who", "when", "how much"):
+        return None
     else:
-        claims.claim("holds", "where", "folder", "size", "read", "each", "use")
+        claims.claim("holds", "where", "size", "read", "each", "use")
         if query.sort == "size":
             claims.claim("use", "byte", "count")
     if intent == "search" and not made:
@@ -283,7 +295,7 @@ def _with_name(context: RequestContext, claims: WordClaims, query: FileQuery) ->
         return query
     if query.suffixes and (ends or claims.find("ends")):
         claims.claim("ends")
-    for place in file:
+    for place in (one for one in file if tokens[one].lower.endswith("s")):
         word = tokens[place - 1] if place else None
         if word is None or word.kind != "word" or place - 1 in claims.places or word.is_stop:
             continue

@@ -47,7 +47,8 @@ def _file(
         return "", 0.0
     known = [one for one in context.conversation.files if one.lower().endswith(suffixes)]
     inside = [one for one in known if names.folder in ("", ".") or one.startswith(f"{names.folder}/")]
-    if len(inside) == 1 and claims.find(noun):
+    folder_says_it = noun == "log_file" and names.folder.rpartition("/")[2] in ("log", "logs")
+    if len(inside) == 1 and (claims.find(noun) or folder_says_it):
         claims.claim(noun)
         return inside[0], 0.9 if context.offered("debug/logs") and noun == "log_file" else 1.0
     return "", 0.0

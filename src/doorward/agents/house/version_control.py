@@ -57,7 +57,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
         found = _read_commits(context, claims)
     if found is not None:
         name, steps = found
-        yield Reading(name=name, steps=steps, explained=claims.explained, score=1.05, says=name)
+        yield Reading(name=name, steps=steps, explained=claims.explained, score=1.1, says=name)
 
 
 def _call(context: RequestContext, command: str, **params: Any) -> Step:
@@ -139,7 +139,7 @@ def _read_commits(context: RequestContext, claims: WordClaims) -> tuple[str, Cal
     git = claims.claim("git")
     commit = claims.claim("commit")
     log = git and claims.claim("log")
-    names = find_names(context, claims)
+    names = find_names(context, claims, by_words=not claims.find("mention"))
     who_last = request.has("who") and bool(names.files) and bool(claims.find("modified")) and request.has("last")
     if not (commit or log or who_last):
         return None
@@ -167,7 +167,7 @@ def _read_commits(context: RequestContext, claims: WordClaims) -> tuple[str, Cal
         asks, most = "author", most or 1
     elif (claims.find("file") or claims.find("modified")) and not names.files and (most == 1 or last):
         claims.claim("file", "modified", "only")
-        asks, most = "files", 1
+        asks, most = "files", most or 1
     elif request.has("message", "title", "subject", "about") and (most == 1 or last):
         claims.claim("message")
         asks, most = "message", 1
@@ -179,12 +179,23 @@ def _read_commits(context: RequestContext, claims: WordClaims) -> tuple[str, Cal
     claims.claim("history", "message" if mentions else "history", "make")
     text = author = ""
     run = claims.left_run
-    if run is not None and not re.search(r"\b(?:and|or|not|but|without)\b", claims.text(*run), re.IGNORECASE):
+    if (
+        run is not None
+        and (mentions or _is_person(claims, *run))
+        and not re.search(r"\b(?:and|or|not|but|without)\b", claims.text(*run), re.IGNORECASE)
+    ):
         claims.claim_places(range(*run))
         text, author = (claims.text(*run), "") if mentions else ("", claims.text(*run))
     conditions = f"{f' by {sentences.name(author)}' if author else ''}{conditions}{f' mentioning {sentences.name(text)}' if text else ''}"
     query = CommitQuery(asks=asks, most=most, author=author, text=text, params=params, says=conditions)
     return f"commits{conditions}: {asks}", lambda: _answer(context, query)
+
+
+def _is_person(claims: WordClaims, first: int, behind: int) -> bool:
+    """Whether words stand where the author of commits stands: `by Anna`, `Anna's commits`, `did Anna commit`."""
+    words = [one.lower for one in claims.request.tokens]
+    before, after = words[first - 1] if first else "", words[behind] if behind < len(words) else ""
+    return before in ("by", "from", "of", "did", "has", "have") or after in ("'s", "made", "make", "committed")
 
 
 def _amount(claims: WordClaims, *, counts: bool) -> tuple[bool, int | None]:
@@ -258,7 +269,10 @@ def _describe(context: RequestContext, query: CommitQuery, commits: list[Commit]
     if query.asks == "message":
         return f"The message of the last commit{query.says} is:\n{sentences.quote(first.message)}"
     if query.asks == "files":
-        return f"The last commit{query.says} changed {sentences.counted(len(first.files), 'file', 'files')}: {sentences.in_a_row([sentences.name(one) for one in first.files[:50]])}."
+        files = list(dict.fromkeys(path for one in commits for path in one.files))
+        which = "The last commit" if len(commits) == 1 else f"The last {len(commits)} commits"
+        names = sentences.in_a_row([sentences.name(one) for one in files[:50]])
+        return f"{which}{query.says} changed {sentences.counted(len(files), 'file', 'files')}: {names}."
     if query.asks == "date":
         return f"The last commit{query.says} was made on {sentences.when(first.date, context.zone)}."
     if query.most == 1:

@@ -50,9 +50,10 @@ class WordClaims:
         for phrase in _concepts()[meaning]:
             for at in self.request.find(phrase):
                 here = range(at, at + len(phrase))
-                if not self.places.intersection(here) and not found.intersection(here):
-                    if all(_fits(tokens[one], phrase[one - at]) for one in here):
-                        found.update(here)
+                if (self.places | found).isdisjoint(here) and all(
+                    _fits(tokens[one], phrase[one - at]) for one in here
+                ):
+                    found.update(here)
         return frozenset(found)
 
     def claim(self, *meanings: str) -> bool:
