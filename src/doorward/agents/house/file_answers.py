@@ -84,7 +84,8 @@ def _read_part(context: RequestContext, request: FileRequest, path: str) -> Step
     value = read.value if isinstance(read.value, dict) else {}
     last, lines = value.get("lastLine", first), value.get("lines", first)
     which = f"Line {first}" if last == first else f"Lines {first} to {last}"
-    return f"{which} of the {sentences.number(lines)} of {sentences.name(path)}:\n{sentences.quote(value.get('content', ''))}"
+    text = sentences.quote(value.get("content", ""))
+    return f"{which} of the {sentences.number(lines)} of {sentences.name(path)}:\n{text}"
 
 
 def _count_words(context: RequestContext, path: str) -> Steps:
@@ -111,12 +112,16 @@ def _describe(stat: ToolResult, intent: str, shown: str, context: RequestContext
     if intent == "checksum" and digest:
         return f"The SHA-256 of {shown} is {digest}."
     if intent == "size" and isinstance(size, int):
-        exact = f" ({sentences.number(size)} bytes)" if size >= 1000 else ""
-        return f"{shown} is {sentences.size(size)}{exact}."
+        return f"{shown} is {_exact_size(size)}."
     if intent == "modified" and modified:
         return f"{shown} was last changed on {sentences.when(str(modified), context.zone)}."
     kind = value.get("type") or value.get("kind") or "file"
     return f"I do not know: {shown} is a {'folder' if kind in ('folder', 'directory') else kind}, and has none."
+
+
+def _exact_size(size: int) -> str:
+    exact = f" ({sentences.number(size)} bytes)" if size >= 1000 else ""
+    return f"{sentences.size(size)}{exact}"
 
 
 def _history(context: RequestContext, path: str) -> Steps:
@@ -132,7 +137,8 @@ def _history(context: RequestContext, path: str) -> Steps:
     ]
     if not lines:
         return f"No change of {sentences.name(path)} is recorded."
-    return f"{sentences.name(path)} has {sentences.counted(len(lines), 'recorded change', 'recorded changes')}:\n{sentences.bullets(lines)}"
+    changes = sentences.counted(len(lines), "recorded change", "recorded changes")
+    return f"{sentences.name(path)} has {changes}:\n{sentences.bullets(lines)}"
 
 
 def _locate(context: RequestContext, path: str) -> Steps:
@@ -143,7 +149,8 @@ def _locate(context: RequestContext, path: str) -> Steps:
         return f"No, there is no file {sentences.name(path)} here."
     if len(same) == 1:
         return f"Yes, there is {_file_line(same[0].path, same[0].size)}."
-    return f"There are {len(same)} files of that name:\n{sentences.bullets([_file_line(one.path, one.size) for one in same])}"
+    lines = [_file_line(one.path, one.size) for one in same]
+    return f"There are {len(same)} files of that name:\n{sentences.bullets(lines)}"
 
 
 def _file_line(path: str, size: int | None) -> str:
@@ -167,9 +174,13 @@ def _search_file(context: RequestContext, request: FileRequest, path: str) -> St
     (result,) = yield [find_matches(context, request, path=path)]
     count = result.total if result.total is not None else len(result.items)
     least = "at least " if count >= _MAX_MATCHES else ""
-    head = f"{least}{sentences.counted(count, 'line', 'lines')} of {sentences.name(path)} {'mentions' if count == 1 else 'mention'} {sentences.name(request.text)}"
-    if request.intent == "count mentions" or not count:
-        return f"{head}." if count else f"No line of {sentences.name(path)} mentions {sentences.name(request.text)}."
+    shown, text = sentences.name(path), sentences.name(request.text)
+    if not count:
+        return f"No line of {shown} mentions {text}."
+    verb = "mentions" if count == 1 else "mention"
+    head = f"{least}{sentences.counted(count, 'line', 'lines')} of {shown} {verb} {text}"
+    if request.intent == "count mentions":
+        return f"{head}."
     lines = [f"{one.get('line')}: {one.get('text')}" for one in result.items if isinstance(one, dict)]
     return f"{head}:\n{sentences.quote(chr(10).join(lines), 20)}"
 
@@ -186,11 +197,9 @@ def matches_of(
     """Return the matching lines by file."""
     found: dict[str, list[dict[str, Any]]] = {}
     for one in result.items:
-        if isinstance(one, dict) and (path := str(one.get("path", ""))).lower().endswith(
-            request.query.suffixes or ("",)
-        ):
-            if paths is None or path in paths:
-                found.setdefault(path, []).append(one)
+        path = str(one.get("path", "")) if isinstance(one, dict) else ""
+        if path.lower().endswith(request.query.suffixes or ("",)) and (paths is None or path in paths):
+            found.setdefault(path, []).append(one)
     return found
 
 
@@ -241,7 +250,8 @@ def describe_list(request: FileRequest, found: FileList, context: RequestContext
     if request.intent == "total size":
         if found.size is None:
             raise Unknown("I do not know how large they are together: there are too many of them.")
-        return f"The {sentences.counted(known, 'file', 'files')}{where} take up {sentences.size(found.size)} ({sentences.number(found.size)} bytes)."
+        files = sentences.counted(known, query.noun(1), query.noun())
+        return f"The {files}{where} take up {_exact_size(found.size)}."
     if query.sort and query.most == 1:
         return _describe_first(query, found, context)
     shown = [_entry_line(one.path, one.size, one.modified, one.is_folder, query, context) for one in found.entries]
@@ -271,10 +281,9 @@ def _entry_line(
 def _describe_first(query: FileQuery, found: FileList, context: RequestContext) -> str:
     first = found.entries[0]
     if query.sort == "size":
-        size = first.size or 0
-        exact = f" ({sentences.number(size)} bytes)" if size >= 1000 else ""
         which = "largest" if query.descending else "smallest"
-        return f"The {which} {query.noun(1)}{query.conditions} is {sentences.name(first.path)}: {sentences.size(size)}{exact}."
+        size = _exact_size(first.size or 0)
+        return f"The {which} {query.noun(1)}{query.conditions} is {sentences.name(first.path)}: {size}."
     which = "newest" if query.descending else "oldest"
     when = sentences.when(first.modified, context.zone)
     return f"The {which} {query.noun(1)}{query.conditions} is {sentences.name(first.path)}, last changed on {when}."

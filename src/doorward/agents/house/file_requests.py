@@ -203,9 +203,9 @@ def _about_files(
         noun = folders
     defined = claims.find("defined")
     whole_folder = bool(names.folder or workspace)
-    if not (noun or names.kind or whole_folder or is_anchored or defined):
-        if not (claims.request.has("where is", "where's") or claims.find("search_plain")):
-            return None
+    seeks = claims.request.has("where is", "where's") or claims.find("search_plain")
+    if not (noun or names.kind or whole_folder or is_anchored or defined or seeks):
+        return None
     query = _with_name(context, claims, query)
     if whole_folder:
         claims.claim("folder")

@@ -56,6 +56,8 @@ class TableQuery(msgspec.Struct, frozen=True, kw_only=True):
     operation: str
     """`sum`, `average`, `maximum` or `minimum`; empty for rows and their number."""
     counts: bool
+    most: int = 0
+    """How many rows of the highest or lowest numbers are asked for."""
     claims: WordClaims
     """The words of the request; those that are left must be columns or values of the table."""
     spans: tuple[TimeSpan, ...] = ()
@@ -193,14 +195,16 @@ def _bounds(claims: WordClaims, table: Table, named: list[str]) -> list[Conditio
             raise Unknown("I do not know which column the number belongs to.")
         limit, is_over = token.number, bool(near & over)
         claims.claim_places((place, *near))
-        says = f" with {sentences.name(column)} {'over' if is_over else 'under'} {sentences.number(limit)}"
-
-        def fits(row: Row) -> bool:
-            value = number_of(row.get(column, ""))
-            return value is not None and (value > limit if is_over else value < limit)
-
-        return [(says, fits)]
+        return [_compares(column, limit, is_over=is_over)]
     return []
+
+
+def _compares(column: str, limit: float, *, is_over: bool) -> Condition:
+    def fits(row: Row) -> bool:
+        value = number_of(row.get(column, ""))
+        return value is not None and (value > limit if is_over else value < limit)
+
+    return f" with {sentences.name(column)} {'over' if is_over else 'under'} {sentences.number(limit)}", fits
 
 
 def _only(columns: list[str]) -> str:
@@ -240,6 +244,14 @@ def _describe_figure(query: TableQuery, rows: list[Row], column: str, where: str
         return f"There are no rows{where}."
     head = f"{_TITLES[query.operation]} {sentences.name(column)}{where} is {sentences.number(figure)}"
     if query.operation in ("maximum", "minimum"):
+        if query.most > 1:
+            held = [row for row in rows if number_of(row.get(column, "")) is not None]
+            held.sort(key=lambda row: number_of(row[column]) or 0, reverse=query.operation == "maximum")
+            which = "highest" if query.operation == "maximum" else "lowest"
+            shown = [sentences.describe_record(one) for one in held[: query.most]]
+            return (
+                f"The {len(shown)} rows with the {which} {sentences.name(column)}{where}:\n{sentences.bullets(shown)}"
+            )
         best = [row for row in rows if number_of(row.get(column, "")) == figure]
         return f"{head}:\n{sentences.bullets([sentences.describe_record(one, leave=[column]) for one in best], most=3)}"
     return f"{head} (of {sentences.counted(len(rows), 'row', 'rows')})."

@@ -18,7 +18,7 @@ from doorward.agents.house.table_file import LogLine, parse_csv, parse_log, read
 from doorward.agents.house.word_claims import WordClaims
 from doorward.agents.house.words import singular
 
-_ROWS = 10
+_SHOWN = 20
 _LEVEL_WORDS = {
     "error": "error",
     "warning": "warning",
@@ -79,14 +79,8 @@ def _read_logs(context: RequestContext) -> Iterable[Reading]:
     amount = 1
     if newest:
         claims.claim("newest", "last")
-        numbers = [
-            place
-            for place, one in enumerate(request.tokens)
-            if one.number is not None and place not in claims.places and one.lower != "one"
-        ]
-        claims.claim_places(numbers[:1])
         several = any(one.lower in ("errors", "warnings", "lines", "entries") for one in request.tokens)
-        amount = int(request.tokens[numbers[0]].number or 1) if numbers else 10 if several else 1
+        amount = claims.claim_number() or (10 if several else 1)
     text = ""
     if claims.find("search") or claims.find("search_with"):
         claims.claim("search", "search_with", "search_noun")
@@ -146,11 +140,13 @@ def _answer_log(context: RequestContext, query: LogQuery) -> Steps:
         shown = fitting[-query.amount :]
         head = f"The last {query.noun(1)}" if len(shown) == 1 else f"The last {len(shown)} {query.noun()}"
         return f"{head}{query.conditions}:\n{sentences.quote(chr(10).join(one.text for one in shown))}"
-    head = f"There {'is' if count == 1 else 'are'} {sentences.counted(count, query.noun(1), query.noun())}{query.conditions}"
+    lines_says = sentences.counted(count, query.noun(1), query.noun())
+    head = f"There {'is' if count == 1 else 'are'} {lines_says}{query.conditions}"
     if query.asks == "count":
         return f"{head}."
-    more = f" The last {_ROWS * 2}" if count > _ROWS * 2 else ""
-    return f"{head}{f'.{more}' if more else ''}:\n{sentences.quote(chr(10).join(one.text for one in fitting[-_ROWS * 2 :]))}"
+    more = f". The last {_SHOWN}" if count > _SHOWN else ""
+    text = "\n".join(one.text for one in fitting[-_SHOWN:])
+    return f"{head}{more}:\n{sentences.quote(text)}"
 
 
 def _fits(line: LogLine, query: LogQuery) -> bool:
@@ -171,7 +167,8 @@ def _busiest(query: LogQuery, lines: list[LogLine]) -> str:
         raise Unknown(f"I do not know: the lines of {sentences.name(query.path)} have no times.")
     hour, count = hours.most_common(1)[0]
     until = hour + timedelta(hours=1)
-    return f"The busiest hour{query.conditions} is {hour:%Y-%m-%d %H:%M} to {until:%H:%M}, with {sentences.counted(count, query.noun(1), query.noun())}."
+    lines_says = sentences.counted(count, query.noun(1), query.noun())
+    return f"The busiest hour{query.conditions} is {hour:%Y-%m-%d %H:%M} to {until:%H:%M}, with {lines_says}."
 
 
 def _read_tables(context: RequestContext) -> Iterable[Reading]:
@@ -187,6 +184,9 @@ def _read_tables(context: RequestContext) -> Iterable[Reading]:
     rows = bool(claims.find("row"))
     if not operation and request.has("how much"):
         operation = "sum"
+    if not operation and claims.claim("first"):
+        operation = "maximum"
+    most = claims.claim_number() if operation in ("maximum", "minimum") else 0
     groups = bool(claims.find("per"))
     numbers = claims.find("over") | claims.find("under")
     if not (operation or counts or groups or (rows and (claims.left or numbers))):
@@ -194,7 +194,7 @@ def _read_tables(context: RequestContext) -> Iterable[Reading]:
     claims.claim("column", "row", *(["count"] if counts else []))
     if counts and rows and not claims.left and any(one.lower in ("line", "lines") for one in request.tokens):
         return
-    query = TableQuery(path=path, operation=operation, counts=counts, claims=claims, spans=context.spans)
+    query = TableQuery(path=path, operation=operation, counts=counts, most=most, claims=claims, spans=context.spans)
     sure = not any(claims.find(one) for one in ("byte", "word", "size", "modified", "checksum", "history", "long"))
     yield Reading(
         name="read a table",

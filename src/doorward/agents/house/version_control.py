@@ -33,8 +33,12 @@ class Commit(msgspec.Struct, frozen=True):
     files: tuple[str, ...] = ()
 
     def describe(self, context: RequestContext) -> str:
-        title = self.message.partition("\n")[0]
-        return f"{self.hash[:8]} {sentences.name(title)} by {sentences.name(self.author)}, {sentences.when(self.date, context.zone)}"
+        when = sentences.when(self.date, context.zone)
+        return f"{self.hash[:8]} {self.title} by {sentences.name(self.author)}, {when}"
+
+    @property
+    def title(self) -> str:
+        return sentences.name(self.message.partition("\n")[0])
 
 
 class CommitQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,7 +115,8 @@ def _status(context: RequestContext) -> Steps:
     lines = [one for one in result.text.splitlines() if one.strip()]
     if not lines:
         return "Nothing has changed since the last commit."
-    return f"{sentences.counted(len(lines), 'file has', 'files have')} uncommitted changes:\n{sentences.quote(result.text)}"
+    files = sentences.counted(len(lines), "file has", "files have")
+    return f"{files} uncommitted changes:\n{sentences.quote(result.text)}"
 
 
 def _quote(context: RequestContext, command: str, head: str, nothing: str) -> Steps:
@@ -130,7 +135,8 @@ def _branches(context: RequestContext, *, current: bool, counts: bool) -> Steps:
     head = f"There {'is' if len(names) == 1 else 'are'} {sentences.counted(len(names), 'branch', 'branches')}"
     if counts:
         return f"{head}."
-    return f"{head}: {sentences.in_a_row([sentences.name(one) + (' (current)' if one == here else '') for one in names[:50]])}."
+    shown = [sentences.name(one) + (" (current)" if one == here else "") for one in names[:50]]
+    return f"{head}: {sentences.in_a_row(shown)}."
 
 
 def _read_commits(context: RequestContext, claims: WordClaims) -> tuple[str, Callable[[], Steps]] | None:
@@ -186,7 +192,8 @@ def _read_commits(context: RequestContext, claims: WordClaims) -> tuple[str, Cal
     ):
         claims.claim_places(range(*run))
         text, author = (claims.text(*run), "") if mentions else ("", claims.text(*run))
-    conditions = f"{f' by {sentences.name(author)}' if author else ''}{conditions}{f' mentioning {sentences.name(text)}' if text else ''}"
+    conditions = (f" by {sentences.name(author)}" if author else "") + conditions
+    conditions += f" mentioning {sentences.name(text)}" if text else ""
     query = CommitQuery(asks=asks, most=most, author=author, text=text, params=params, says=conditions)
     return f"commits{conditions}: {asks}", lambda: _answer(context, query)
 
@@ -201,18 +208,12 @@ def _is_person(claims: WordClaims, first: int, behind: int) -> bool:
 def _amount(claims: WordClaims, *, counts: bool) -> tuple[bool, int | None]:
     """Return whether the last commit or commits are meant, and how many."""
     found = claims.find("last") | claims.find("newest")
-    numbers = [
-        place
-        for place, one in enumerate(claims.request.tokens)
-        if one.number is not None and one.lower != "one" and place not in claims.places
-    ]
     if counts:
         return False, None
-    claims.claim_places((*found, *numbers[:1]))
-    if numbers:
-        return bool(found), int(claims.request.tokens[numbers[0]].number or 1)
+    claims.claim_places(found)
+    number = claims.claim_number()
     several = any(one.lower == "commits" for one in claims.request.tokens)
-    return bool(found), (None if several else 1) if found else None
+    return bool(found), number or (1 if found and not several else None)
 
 
 def _answer(context: RequestContext, query: CommitQuery) -> Steps:
@@ -262,10 +263,11 @@ def parse_log(result: ToolResult) -> list[Commit]:
 def _describe(context: RequestContext, query: CommitQuery, commits: list[Commit], *, cut: bool) -> str:
     first = commits[0]
     if query.asks == "count":
-        return f"There {'is' if len(commits) == 1 else 'are'} {'at least ' if cut else ''}{sentences.counted(len(commits), 'commit', 'commits')}{query.says}."
+        least, many = "at least " if cut else "", sentences.counted(len(commits), "commit", "commits")
+        return f"There {'is' if len(commits) == 1 else 'are'} {least}{many}{query.says}."
     if query.asks == "author" and len(commits) == 1:
-        title = first.message.partition("\n")[0]
-        return f"{sentences.one_line(first.author)} made the last commit{query.says}: {sentences.name(title)}, {sentences.when(first.date, context.zone)}."
+        when = sentences.when(first.date, context.zone)
+        return f"{sentences.one_line(first.author)} made the last commit{query.says}: {first.title}, {when}."
     if query.asks == "message":
         return f"The message of the last commit{query.says} is:\n{sentences.quote(first.message)}"
     if query.asks == "files":

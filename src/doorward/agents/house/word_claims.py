@@ -50,9 +50,7 @@ class WordClaims:
         for phrase in _concepts()[meaning]:
             for at in self.request.find(phrase):
                 here = range(at, at + len(phrase))
-                if (self.places | found).isdisjoint(here) and all(
-                    _fits(tokens[one], phrase[one - at]) for one in here
-                ):
+                if (self.places | found).isdisjoint(here) and all(_fits(tokens[one], phrase[one - at]) for one in here):
                     found.update(here)
         return frozenset(found)
 
@@ -65,6 +63,16 @@ class WordClaims:
 
     def claim_places(self, places: Iterable[int]) -> None:
         self.places.update(places)
+
+    def claim_number(self) -> int:
+        """Account for the first whole number that is no bound such as `over 5`, and return it; 0 if there is none."""
+        bounds = self.find("over") | self.find("under")
+        for place, token in enumerate(self.request.tokens):
+            number = token.number
+            if number is not None and token.lower != "one" and place not in self.places and place - 1 not in bounds:
+                self.claim_places((place,))
+                return int(number)
+        return 0
 
     @property
     def explained(self) -> frozenset[int]:
