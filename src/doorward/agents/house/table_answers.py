@@ -94,6 +94,7 @@ Condition = tuple[str, Callable[[Row], bool]]
 def _values(claims: WordClaims, table: Table) -> list[Condition]:
     """Return the conditions that values of the table in the request make, the longest values first."""
     found: list[Condition] = []
+    chosen: set[str] = set()
     words = [one.lower for one in claims.request.tokens]
     typed = [one.text.lower() for one in claims.request.tokens]
     whole: dict[tuple[str, ...], set[tuple[str, str]]] = {}
@@ -107,7 +108,7 @@ def _values(claims: WordClaims, table: Table) -> list[Condition]:
             here = range(at, at + len(parts))
             if tuple(typed[at : at + len(parts)]) == parts and set(here) & set(claims.left):
                 claims.claim_places(here)
-                found.append(_equals(sorted(whole[parts])))
+                found.append(_equals(sorted(whole[parts]), chosen))
     for place in claims.left:
         if any(stem(part) == stem(words[place]) for one in table.columns for part in name_words(one)):
             continue
@@ -119,15 +120,19 @@ def _values(claims: WordClaims, table: Table) -> list[Condition]:
         }
         if len(partly) == 1:
             claims.claim_places((place,))
-            found.append(_equals(sorted(partly)))
+            found.append(_equals(sorted(partly), chosen))
         elif partly:
             choices = sentences.in_a_row([sentences.name(value) for _, value in sorted(partly)[:5]], "or")
             raise Unknown(f"I do not know which you mean: {choices}?")
     return found
 
 
-def _equals(pairs: list[tuple[str, str]]) -> Condition:
+def _equals(pairs: list[tuple[str, str]], chosen: set[str]) -> Condition:
+    """Return the condition that a column has a value; `chosen` are the columns that have a condition already."""
     column, value = pairs[0]
+    if column in chosen:
+        raise Unknown(f"I do not know how to look for two values of {sentences.name(column)} at once.")
+    chosen.add(column)
     if len(pairs) == 1:
         return f" with {sentences.name(column)} {sentences.name(value)}", lambda row: row.get(column) == value
     return f" with {sentences.name(value)}", lambda row: any(row.get(name) == one for name, one in pairs)

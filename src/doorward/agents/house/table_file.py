@@ -16,11 +16,12 @@ from doorward.agents.house.plan import Step, Unknown
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
 
-_PAGE = 250
-"""Lines of one call; a longer result is cut."""
-_MAX_PAGES = 40
+_FIRST_PAGE = 200
+"""Lines of the first call, which tells how long the lines are."""
+_PAGE_BYTES = 20_000
+"""Bytes of the other calls; a longer result is cut."""
+_MAX_BYTES = 200_000
 _FORMATS = (",", ";", "\t", "|")
-_CUT = re.compile(r"\n\[cut: \d+ of \d+ characters shown", re.MULTILINE)
 LEVELS = {
     "critical": ("CRITICAL", "FATAL"),
     "error": ("ERROR", "ERR", "SEVERE"),
@@ -45,21 +46,23 @@ class LogLine(msgspec.Struct, frozen=True):
 def read_text(context: RequestContext, path: str) -> Text:
     """Read a whole file in pages. Raises Unknown if it is too large or no text."""
     parts: list[str] = []
-    offset = 1
-    for _ in range(_MAX_PAGES):
-        (result,) = yield [read_step(context, path, offset=offset, limit=_PAGE)]
+    offset, limit = 1, _FIRST_PAGE
+    while True:
+        (result,) = yield [read_step(context, path, offset=offset, limit=limit)]
         value = result.value if isinstance(result.value, dict) else {}
-        content = value.get("content")
-        if not isinstance(content, str) or value.get("encoding") == "base64":
-            raise Unknown(f"I do not know how to read {sentences.name(path)}: it is too large or no text.")
+        content, size = value.get("content"), value.get("size")
+        if not isinstance(content, str) or not isinstance(size, int) or value.get("encoding") == "base64":
+            raise Unknown(
+                f"I do not know how to read {sentences.name(path)}: its lines are too long, or it is no text."
+            )
+        if size > _MAX_BYTES:
+            raise Unknown(f"I do not know: {sentences.name(path)} has {sentences.size(size)}, too much to read here.")
         parts.append(content)
         following = value.get("nextOffset")
         if not isinstance(following, int):
             return "".join(parts)
         offset = following
-    raise Unknown(
-        f"I do not know: {sentences.name(path)} has more than {_PAGE * _MAX_PAGES:,} lines, too many to read here."
-    )
+        limit = max(1, int(_PAGE_BYTES * offset / max(1, sum(len(one.encode()) for one in parts))))
 
 
 def parse_csv(text: str) -> tuple[list[str], list[dict[str, str]]]:
