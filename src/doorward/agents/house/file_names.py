@@ -149,7 +149,7 @@ def _kind(claims: WordClaims, known: tuple[str, ...]) -> tuple[str, tuple[str, .
             is_file = singular(behind) in _NOUNS
             if named == "log" and not is_file:
                 continue
-            if named in ("text", "audio", "video", "archive", "shell") and not is_file:
+            if named in ("text", "audio", "shell", "archive") and not is_file:
                 continue
             if named and (
                 behind in _FOLDERS

@@ -102,12 +102,14 @@ def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -
     elif claims.request.has("where", "which folder", "what folder", "which directory", "can't find", "locate") or (
         claims.request.has("find") and not claims.find("read")
     ):
-        claims.claim("where", "folder", "holds")
+        claims.claim("where", "folder", "holds", "name")
         intent = "locate"
     elif claims.find("history") or (claims.request.has("who") and claims.find("modified")):
         claims.claim("history", "modified", "date")
         intent = "history"
-    elif claims.find("modified") and (claims.find("date") or claims.request.has("when")):
+    elif claims.request.has("how old") or (
+        claims.find("modified") and (claims.find("date") or claims.request.has("when"))
+    ):
         claims.claim("modified", "date")
         intent = "modified"
     elif claims.find("exists") or _asks_existence(claims):
@@ -136,13 +138,13 @@ def _part(claims: WordClaims) -> tuple[int, int] | None:
     for meaning, first in (("first", 1), ("last", 0)):
         found = claims.find(meaning)
         numbers = [place for place, one in enumerate(tokens) if one.number is not None and one.lower != "one"]
-        if found and (line or claims.request.has("tail", "head")) and len(numbers) <= 1:
+        if found and (line or claims.find("part")) and len(numbers) <= 1:
             several = any(tokens[place].lower == "lines" for place in line)
-            if several and not numbers and not claims.request.has("tail", "head"):
+            if several and not numbers and not claims.find("part"):
                 continue
             claims.claim_places((*found, *line, *numbers))
             claims.claim("first" if first else "last", "only")
-            return first, int(tokens[numbers[0]].number or 1) if numbers else 10 if not line else 1
+            return first, abs(int(tokens[numbers[0]].number or 1)) if numbers else 10 if not line else 1
     numbers = [
         place for place, one in enumerate(tokens) if one.kind == "number" and place - 1 in line | {p + 2 for p in line}
     ]
@@ -204,7 +206,7 @@ def _about_files(
     defined = claims.find("defined")
     whole_folder = bool(names.folder or workspace)
     seeks = claims.request.has("where is", "where's") or claims.find("search_plain")
-    if not (noun or names.kind or whole_folder or is_anchored or defined or seeks):
+    if not (noun or names.kind or whole_folder or is_anchored or defined or seeks or query.size_says):
         return None
     query = _with_name(context, claims, query)
     if whole_folder:
@@ -254,8 +256,6 @@ def _about_files(
         if query.sort == "size":
             claims.claim("use", "byte", "count")
     if intent == "search" and not made:
-        return None
-    if not (noun or names.kind or is_anchored or query.name or made) and not query.is_plain and not whole_folder:
         return None
     query = msgspec.structs.replace(query, flat=query.is_plain and intent == "list")
     return FileRequest(intent=intent, names=names, query=query, explained=claims.explained, **made)  # type: ignore[arg-type]

@@ -56,6 +56,8 @@ class TableQuery(msgspec.Struct, frozen=True, kw_only=True):
     operation: str
     """`sum`, `average`, `maximum` or `minimum`; empty for rows and their number."""
     counts: bool
+    rows: bool = False
+    """Whether the request speaks of rows."""
     most: int = 0
     """How many rows of the highest or lowest numbers are asked for."""
     claims: WordClaims
@@ -69,6 +71,7 @@ def answer_from_table(query: TableQuery, table: Table) -> str:
     conditions = [*_values(claims, table), *_period(query, table)]
     grouped, named = _columns(claims, table)
     conditions += _bounds(claims, table, named)
+    distinct = claims.claim("distinct") or (query.counts and not query.rows and len(named) == 1 and not conditions)
     claims.claim("money", "per") if query.operation or grouped else claims.claim("per" if grouped else "column")
     if claims.left:
         word = sentences.name(claims.request.tokens[claims.left[0]].text)
@@ -83,6 +86,10 @@ def answer_from_table(query: TableQuery, table: Table) -> str:
     if query.operation:
         return _describe_figure(query, rows, _measure(query, table, named), where)
     head = f"There {'is' if len(rows) == 1 else 'are'} {sentences.counted(len(rows), 'row', 'rows')}{where}"
+    if distinct and len(named) == 1 and not query.operation:
+        values = sorted({row.get(named[0], "") for row in rows} - {""})
+        many = sentences.counted(len(values), "different value", "different values")
+        return f"There are {many} of {sentences.name(named[0])}{where}."
     if query.counts or not rows:
         return f"{head}."
     return f"{head}:\n{sentences.bullets([sentences.describe_record(one) for one in rows], most=_ROWS)}"

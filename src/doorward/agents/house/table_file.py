@@ -44,25 +44,21 @@ class LogLine(msgspec.Struct, frozen=True):
 
 
 def read_text(context: RequestContext, path: str) -> Text:
-    """Read a whole file in pages. Raises Unknown if it is too large or no text."""
-    parts: list[str] = []
-    offset, limit = 1, _FIRST_PAGE
-    while True:
-        (result,) = yield [read_step(context, path, offset=offset, limit=limit)]
-        value = result.value if isinstance(result.value, dict) else {}
-        content, size = value.get("content"), value.get("size")
-        if not isinstance(content, str) or not isinstance(size, int) or value.get("encoding") == "base64":
-            raise Unknown(
-                f"I do not know how to read {sentences.name(path)}: its lines are too long, or it is no text."
-            )
-        if size > _MAX_BYTES:
-            raise Unknown(f"I do not know: {sentences.name(path)} has {sentences.size(size)}, too much to read here.")
-        parts.append(content)
-        following = value.get("nextOffset")
-        if not isinstance(following, int):
-            return "".join(parts)
-        offset = following
-        limit = max(1, int(_PAGE_BYTES * offset / max(1, sum(len(one.encode()) for one in parts))))
+    """Read a whole file: its first lines, then the others in pages at once. Raises Unknown if that cannot be done."""
+    (first,) = yield [read_step(context, path, offset=1, limit=_FIRST_PAGE)]
+    value = first.value if isinstance(first.value, dict) else {}
+    size, lines, following = value.get("size"), value.get("lines"), value.get("nextOffset")
+    if isinstance(size, int) and size > _MAX_BYTES:
+        raise Unknown(f"I do not know: {sentences.name(path)} has {sentences.size(size)}, too much to read here.")
+    results = [first]
+    if isinstance(following, int) and isinstance(lines, int) and isinstance(size, int):
+        page = max(1, _PAGE_BYTES * lines // max(1, size))
+        results += yield [read_step(context, path, offset=one, limit=page) for one in range(following, lines + 1, page)]
+    contents = [one.value.get("content") if isinstance(one.value, dict) else None for one in results]
+    pages = [one for one in contents if isinstance(one, str)]
+    if not isinstance(lines, int) or len(pages) < len(results):
+        raise Unknown(f"I do not know how to read {sentences.name(path)}: its lines are too long, or it is no text.")
+    return "".join(pages)
 
 
 def parse_csv(text: str) -> tuple[list[str], list[dict[str, str]]]:

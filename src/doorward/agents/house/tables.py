@@ -12,6 +12,7 @@ from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.file_names import FileNames, find_names, known_words
 from doorward.agents.house.plan import Reading, Steps, Unknown
+from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.table_answers import Table, TableQuery, answer_from_table
 from doorward.agents.house.table_file import LogLine, parse_csv, parse_log, read_text
@@ -62,12 +63,9 @@ def _read_logs(context: RequestContext) -> Iterable[Reading]:
         return
     claims.claim("log_file", "file")
     request = claims.request
-    level = next(
-        (_LEVEL_WORDS[singular(one.lower)] for one in request.tokens if singular(one.lower) in _LEVEL_WORDS), ""
-    )
-    claims.claim_places(
-        place for place, one in enumerate(request.tokens) if _LEVEL_WORDS.get(singular(one.lower)) == level
-    )
+    levels = {place: level for place, one in enumerate(request.tokens) if (level := _level(one.text, request, place))}
+    level = next(iter(levels.values()), "")
+    claims.claim_places(place for place, one in levels.items() if one == level)
     span = context.spans[0] if len(context.spans) == 1 else None
     hour = claims.claim("busiest")
     if not (level or hour or span):
@@ -103,6 +101,13 @@ def _read_logs(context: RequestContext) -> Iterable[Reading]:
         score=score,
         says=f"{query.asks}: {query.noun()} of {path}",
     )
+
+
+def _level(word: str, request: Request, place: int) -> str:
+    """Return the level that a word names; `info` names one only before `lines`."""
+    behind = request.tokens[place + 1].lower if place + 1 < len(request) else ""
+    level = _LEVEL_WORDS.get(singular(word.lower()), "")
+    return level if level not in ("info", "debug") or singular(behind) in ("line", "message", "entry") else ""
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,7 +199,9 @@ def _read_tables(context: RequestContext) -> Iterable[Reading]:
     claims.claim("column", "row", *(["count"] if counts else []))
     if counts and rows and not claims.left and any(one.lower in ("line", "lines") for one in request.tokens):
         return
-    query = TableQuery(path=path, operation=operation, counts=counts, most=most, claims=claims, spans=context.spans)
+    query = TableQuery(
+        path=path, operation=operation, counts=counts, rows=rows, most=most, claims=claims, spans=context.spans
+    )
     sure = not any(claims.find(one) for one in ("byte", "word", "size", "modified", "checksum", "history", "long"))
     yield Reading(
         name="read a table",

@@ -71,7 +71,7 @@ class WordClaims:
             number = token.number
             if number is not None and token.lower != "one" and place not in self.places and place - 1 not in bounds:
                 self.claim_places((place,))
-                return int(number)
+                return abs(int(number))
         return 0
 
     @property
