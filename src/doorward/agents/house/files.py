@@ -1,12 +1,117 @@
-"""Requests about files."""
+"""Requests about files: which there are, what is in them, how large and how old they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 
-from doorward.agents.house.plan import Reading
+from msgspec import structs
+
+from doorward.agents.house import sentences
+from doorward.agents.house.file_answers import answer_about_files, count_lines, describe_list, search_files
+from doorward.agents.house.file_query import SHOWN, FileEntry, FileList, entry_of, find_files, select_entries, stat_step
+from doorward.agents.house.file_references import Entries, FileReference, referred_files
+from doorward.agents.house.file_requests import FileRequest, parse
+from doorward.agents.house.plan import Reading, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
+
+_BY_WORDS = 0.85
+_AGAIN = re.compile(r"(?:and |ok |now )*(?:what about|how about|the same (?:for|in)|same for|and in|and for)\b")
+_MAX_STATS = 50
+_ABOUT_MANY = ("list", "count", "total size", "search", "line counts")
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    return ()
+    request, reference = parse(context), referred_files(context)
+    if reference is not None and not (reference.loose and request):
+        follow_up = parse(context, reference.places, single=reference.single)
+        if follow_up is not None and not follow_up.names.files:
+            yield _reading(follow_up, _follow(context, follow_up, reference), 1.0)
+            if request is not None and not (request.names.files or request.names.folder):
+                return
+    again = _same_for(context)
+    if again is not None:
+        yield _reading(again, _answer(context, again), 1.0)
+        return
+    if request is not None:
+        yield _reading(request, _answer(context, request), 1.0)
+    by_words = parse(context, by_words=True)
+    if by_words is not None and by_words.names.by_words:
+        yield _reading(by_words, _answer(context, by_words), _BY_WORDS)
+
+
+def _same_for(context: RequestContext) -> FileRequest | None:
+    """Return the earlier request for another folder, kind or file, as in `what about docs`."""
+    if not context.earlier or not _AGAIN.match(context.request.lower):
+        return None
+    before = context.with_text(context.earlier[0], context.earlier[1:])
+    earlier, request = parse(before) or parse(before, by_words=True), parse(context) or parse(context, by_words=True)
+    if earlier is None or request is None or not before.request.meaningful <= earlier.explained:
+        return None
+    if bool(earlier.names.files) != bool(request.names.files) or request.intent not in ("read", "list"):
+        return None
+    old, new = earlier.query, request.query
+    query = structs.replace(
+        old,
+        folder=new.folder or old.folder,
+        kind=new.kind or old.kind,
+        suffixes=new.suffixes or old.suffixes,
+        span=new.span or old.span,
+        span_says=new.span_says or old.span_says,
+    )
+    return structs.replace(earlier, names=request.names, query=query, explained=request.explained)
+
+
+def _reading(request: FileRequest, steps: Callable[[], Steps], score: float) -> Reading:
+    of = sentences.in_a_row([*request.names.files]) or f"{request.query.noun()}{request.query.conditions}"
+    return Reading(
+        name=f"{request.intent} files",
+        steps=steps,
+        explained=request.explained,
+        score=score,
+        says=f"{request.intent}: {of}",
+    )
+
+
+def _answer(context: RequestContext, request: FileRequest) -> Callable[[], Steps]:
+    def steps() -> Steps:
+        if request.names.choices:
+            choices = sentences.in_a_row([sentences.name(one) for one in request.names.choices[:5]], "or")
+            raise Unknown(f"Which file do you mean: {choices}?")
+        if request.names.files:
+            return (yield from answer_about_files(context, request, list(request.names.files)))
+        if request.intent == "search":
+            return (yield from search_files(context, request))
+        most = 1 if request.intent in ("count", "total size") else SHOWN
+        found = yield from find_files(context, request.query, lookup=request.intent == "line counts", most=most)
+        if request.intent == "line counts":
+            return (yield from count_lines(context, [one.path for one in found.entries]))
+        return describe_list(request, found, context)
+
+    return steps
+
+
+def _follow(context: RequestContext, request: FileRequest, reference: FileReference) -> Callable[[], Steps]:
+    def steps() -> Steps:
+        entries = yield from reference.find_entries()
+        if request.intent not in _ABOUT_MANY:
+            return (yield from answer_about_files(context, request, [one.path for one in entries]))
+        if request.intent == "search":
+            return (yield from search_files(context, request, [one.path for one in entries]))
+        if request.intent == "line counts":
+            return (yield from count_lines(context, [one.path for one in entries]))
+        entries = select_entries((yield from _with_sizes(context, entries)), request.query)
+        size = sum(one.size or 0 for one in entries)
+        return describe_list(request, FileList(entries[: request.query.most], len(entries), size), context)
+
+    return steps
+
+
+def _with_sizes(context: RequestContext, entries: list[FileEntry]) -> Entries:
+    """Return entries with their sizes and times, if they have none yet."""
+    if not entries or all(one.modified for one in entries):
+        return entries
+    if len(entries) > _MAX_STATS:
+        raise Unknown(f"I do not look at {len(entries)} files one by one. Say in one request which of them you mean.")
+    results = yield [stat_step(context, one.path, lookup=True) for one in entries]
+    return [entry_of(context, one.value) for one in results if isinstance(one.value, dict)]

@@ -1,0 +1,241 @@
+"""Files and folders that a request names: by path, by name, or by words such as `the budget note`."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+
+import msgspec
+
+from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.word_claims import WordClaims
+from doorward.agents.house.words import name_words, singular, stop_words
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "Python": (".py",),
+    "Markdown": (".md", ".markdown"),
+    "image": (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp"),
+    "CSV": (".csv",),
+    "log": (".log",),
+    "PDF": (".pdf",),
+    "text": (".txt",),
+    "JSON": (".json",),
+    "YAML": (".yaml", ".yml"),
+    "TOML": (".toml",),
+    "shell": (".sh", ".bash"),
+    "JavaScript": (".js", ".mjs"),
+    "TypeScript": (".ts", ".tsx"),
+    "HTML": (".html", ".htm"),
+    "video": (".mp4", ".mov", ".mkv", ".webm", ".avi"),
+    "audio": (".mp3", ".wav", ".flac", ".ogg"),
+    "archive": (".zip", ".tar", ".gz", ".tgz", ".7z"),
+}
+_KIND_WORDS = {one.lower(): one for one in KINDS} | {
+    "picture": "image",
+    "photo": "image",
+    "movie": "video",
+    "spreadsheet": "CSV",
+    "logfile": "log",
+    "pythons": "Python",
+}
+_NOUNS = ("file", "document", "script", "doc")
+_FOLDERS = ("folder", "directory")
+_INTO = ("in", "inside", "under", "below", "within", "from", "of", "into", "to", "at")
+_PAPERS = frozenset(("note", "file", "document", "list", "export", "table", "log", "page", "text", "data", "sheet"))
+"""Words that say what a file is, beside its name."""
+
+
+class FileNames(msgspec.Struct, frozen=True, kw_only=True):
+    """The files and folders that a request names."""
+
+    files: tuple[str, ...] = ()
+    """Paths of the files, as they were found or typed."""
+    choices: tuple[str, ...] = ()
+    """Files between which the request does not decide."""
+    by_words: bool = False
+    """Whether a file is named by words and not by its path or name."""
+    folder: str = ""
+    """A folder; `~` is that of the asker."""
+    kind: str = ""
+    suffixes: tuple[str, ...] = ()
+
+
+def find_names(context: RequestContext, claims: WordClaims, *, by_words: bool = True) -> FileNames:
+    """Find the files, the folder and the kind of file that a request names, and account for their words.
+
+    With `by_words`, words such as `the budget note` may name a file.
+    """
+    known = context.conversation.files
+    files, folder, choices = _paths(known, claims)
+    kind, suffixes = _kind(claims, known)
+    if not folder:
+        folder = _folder(known, claims, bare=not kind and not files)
+    base = posixpath.basename(folder)
+    claims.claim_places(
+        place
+        for place, one in enumerate(claims.request.tokens)
+        if base and one.kind == "word" and _is_same(base, one.lower)
+    )
+    is_named = bool(files or choices or suffixes)
+    fitting: tuple[str, ...] = ()
+    if by_words and not is_named:
+        fitting = _named_by_words(known, claims, folder)
+        files, choices = (fitting, ()) if len(fitting) == 1 else ((), fitting)
+    return FileNames(
+        files=tuple(dict.fromkeys(files)),
+        choices=choices,
+        by_words=bool(fitting),
+        folder=folder,
+        kind=kind,
+        suffixes=suffixes,
+    )
+
+
+def known_words(context: RequestContext) -> frozenset[str]:
+    """Return the words of the names of the files here."""
+    return frozenset(word for path in context.conversation.files for word in name_words(path))
+
+
+def _paths(known: Iterable[str], claims: WordClaims) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """Return the files, the folder and the choices that paths in a request name."""
+    files: list[str] = []
+    folder, choices = "", tuple[str, ...]()
+    folders = {one.rstrip("/") for one in known if one.endswith("/")}
+    for place, token in enumerate(claims.request.tokens):
+        quoted = token.kind == "quoted" and any(token.text in (one, posixpath.basename(one)) for one in known)
+        if (token.kind != "path" and not quoted) or "@" in token.text or "*" in token.text:
+            continue
+        path = token.text.removeprefix("./").removeprefix("/workspace/")
+        claims.claim_places((place,))
+        before = claims.request.tokens[place - 1].lower if place else ""
+        if path.endswith("/") or path.rstrip("/") in folders or path in ("~", "/workspace"):
+            folder = path.rstrip("/") or "."
+            continue
+        beside = [one.lower for one in claims.request.tokens[max(0, place - 1) : place + 2]]
+        if "." not in posixpath.basename(path) and any(one in _FOLDERS for one in beside) and path not in known:
+            folder = path
+            continue
+        if "." not in posixpath.basename(path) and path not in known and before in _INTO:
+            folder = path
+            continue
+        same = [one for one in known if one == path] or [
+            one for one in known if one.lower() == path.lower() or one.lower().endswith(f"/{path.lower()}")
+        ]
+        if len(same) > 1:
+            choices = tuple(same)
+        else:
+            files.append(same[0] if same else path)
+    return tuple(files), folder, choices
+
+
+def _kind(claims: WordClaims, known: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return the kind of file that a request speaks of, such as `Python` or `.rst`, and its endings."""
+    tokens = claims.request.tokens
+    kind, suffixes, beside = "", list[str](), set[int]()
+    folders = {posixpath.basename(one.rstrip("/")) for one in known if one.endswith("/")}
+    for place, token in enumerate(tokens):
+        behind = tokens[place + 1].lower if place + 1 < len(tokens) else ""
+        if token.kind == "path" and token.text.startswith("*."):
+            kind, suffixes = token.text[1:], [*suffixes, token.text[1:]]
+            beside.add(place)
+        elif token.kind == "mark" and token.text == "." and behind.isalnum() and tokens[place + 1].start == token.end:
+            if place and tokens[place - 1].end == token.start:
+                continue
+            kind, suffixes = f".{behind}", [*suffixes, f".{behind}"]
+            beside.update((place, place + 1))
+        elif token.kind == "word" and place not in claims.places | beside:
+            named = _KIND_WORDS.get(singular(token.lower)) or _KIND_WORDS.get(token.lower)
+            ending = f".{token.lower}"
+            is_file = singular(behind) in _NOUNS
+            if named == "log" and not is_file:
+                continue
+            if named in ("text", "audio", "shell", "archive") and not is_file:
+                continue
+            if named and (
+                behind in _FOLDERS
+                or (token.lower in folders and not is_file and place and tokens[place - 1].lower in _INTO)
+            ):
+                continue
+            if named:
+                kind = kind or named
+                suffixes += KINDS[named]
+                beside.add(place)
+            elif any(ending in endings for endings in KINDS.values()) and (is_file or suffixes):
+                kind = kind or ending
+                suffixes.append(ending)
+                beside.add(place)
+    claims.claim_places(beside)
+    return kind, tuple(dict.fromkeys(suffixes))
+
+
+def _folder(known: tuple[str, ...], claims: WordClaims, *, bare: bool) -> str:
+    """Return the folder that words of a request name."""
+    if claims.find("home") and claims.request.has("my", "home folder", "home directory"):
+        claims.claim("home", "folder")
+        return "~"
+    tokens = claims.request.tokens
+    folders = [one.rstrip("/") for one in known if one.endswith("/")]
+    for place, token in enumerate(tokens):
+        if token.kind not in ("word", "quoted") or place in claims.places or token.lower in (*_FOLDERS, *_NOUNS):
+            continue
+        before = [one.lower for one in tokens[max(0, place - 3) : place] if one.lower not in ("the", "our", "my", "a")]
+        behind = tokens[place + 1].lower if place + 1 < len(tokens) else ""
+        fitting = [one for one in folders if _is_same(posixpath.basename(one), token.lower)]
+        beside = behind in _FOLDERS or (
+            before[-1:] and before[-1] in (*_FOLDERS, "called", "named") and any(one in _FOLDERS for one in before)
+        )
+        inside = bool(before) and before[-1] in _INTO
+        if (
+            beside
+            and not fitting
+            and token.lower not in stop_words()
+            and token.lower not in ("this", "current", "root")
+        ):
+            fitting = [token.text] if not known else []
+        elif inside and not known and not fitting and not token.is_stop and claims.find("file"):
+            fitting = [token.text] if not claims.find("search_plain") else []
+        if fitting and (beside or inside or (bare and not token.is_stop)):
+            claims.claim_places((place,))
+            if beside:
+                claims.claim("folder")
+            return min(fitting, key=len)
+    return ""
+
+
+def _is_same(name: str, word: str) -> bool:
+    return name.lower() == word or singular(name.lower()) == singular(word)
+
+
+def _named_by_words(known: tuple[str, ...], claims: WordClaims, folder: str) -> tuple[str, ...]:
+    """Return the files all words of whose name stand side by side in the request."""
+    tokens = claims.request.tokens
+    words = [singular(one.lower) if one.kind == "word" else "" for one in tokens]
+    best: dict[str, set[int]] = {}
+    for path in known:
+        base = posixpath.basename(path)
+        parts = tuple(singular(one) for one in name_words(posixpath.splitext(base)[0]))
+        if path.endswith("/") or not parts or all(one in stop_words() or len(one) < 3 for one in parts):
+            continue
+        if folder not in ("", "~", ".") and not path.startswith(f"{folder}/"):
+            continue
+        for at in range(len(words) - len(parts) + 1):
+            here = set(range(at, at + len(parts)))
+            if tuple(words[at : at + len(parts)]) == parts and not claims.places & here:
+                around = {singular(one) for one in name_words(posixpath.dirname(path))} | _PAPERS
+                around |= {posixpath.splitext(base)[1].lstrip(".").lower()}
+                for near in (at - 1, at + len(parts)):
+                    if 0 <= near < len(words) and words[near] in around:
+                        here.add(near)
+                best[path] = here
+                break
+    most = max((len(_own(path, here, words)) for path, here in best.items()), default=0)
+    fitting = tuple(path for path, here in best.items() if len(_own(path, here, words)) == most)
+    for path in fitting:
+        claims.claim_places(best[path])
+    return fitting
+
+
+def _own(path: str, places: set[int], words: list[str]) -> set[int]:
+    """Return the places whose words stand in the path itself."""
+    inside = {singular(one) for one in name_words(path)}
+    return {one for one in places if words[one] in inside}
