@@ -19,7 +19,7 @@ _CHANGES = (
     r"|throw (?:away|out)|close|reopen|cancel|ship|approve|deny|archive|activate|deactivate|resolve|finish|complete"
     r"|pay|touch|mkdir|mv|cp|rm|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give (?!me\b|us\b))"
 )
-_LOOKS = r"(?:read|open|show|list|search|look|find|print|display|view|tell|count|grep|cat|check|use|call|do|ask|answer|touch)"
+_LOOKS = r"(?:read|open|show|list|search|look|find|print|display|view|tell|count|grep|cat|check|use|call|do|ask|answer)"
 _PAST = (
     r"(?:deleted|removed|erased|wrote|written|created|made|changed|moved|copied|sent|saved|edited|updated|renamed|ran"
     r"|added|set|put)"
