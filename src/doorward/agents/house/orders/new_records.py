@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from doorward.agents.house import sentences, words
-from doorward.agents.house.orders.phrases import QUOTED, WIDE, OrderText, need, refuse, unquote
+from doorward.agents.house.orders.phrases import QUOTED, WIDE, OrderText, is_quoted, need, refuse, unquote
 from doorward.agents.house.orders.record_search import is_name
 from doorward.agents.house.orders.tables import Table, complete_table, is_plural, known_tables, load_tables, split_noun
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
@@ -31,6 +31,26 @@ _GLUE = r"(?:with|and|having|whose|the|its|an?|of|in|at|on|for|from|is|as|=|:)"
 _PARTS = re.compile(rf"(?P<quoted>{QUOTED})|(?P<cut>\s*[,;()]\s*)|(?P<word>[^\s,;()]+)")
 _CALLED = frozenset(("called", "named", "titled"))
 _MAX_FIELD = 4
+_MAX_GLUE = 3
+"""Words before a value that do not name its field."""
+_INNER = frozenset(("of", "the", "and", "in", "to", "on", "at", "for", "a", "an", "de", "la", "von", "van", "der"))
+"""Small words inside a name."""
+_OUTER = frozenset(("by", "with", "running", "using", "from", "about", "without", "like"))
+_MAKERS = frozenset(
+    words.stem(one)
+    for one in (
+        "author",
+        "writer",
+        "written",
+        "coach",
+        "trainer",
+        "instructor",
+        "teacher",
+        "artist",
+        "creator",
+        "maker",
+    )
+)
 
 
 def read_new(context: RequestContext, text: OrderText) -> Reading | Reply | None:
@@ -90,12 +110,12 @@ def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
 def read_fields(context: RequestContext, table: Table, body: str) -> dict[str, Any]:
     """Return the fields that a text gives. Raises Unknown if a part of it fits no field."""
     data: dict[str, Any] = {}
-    for field, value, glue in _segments(table, body.strip(" :,.")):
-        if not field:
-            field, value = _place(table, value, glue, taken=data)
-        if field in data or not value:
-            raise Unknown(_not_clear(table, value or field))
-        data[field] = table.coerce(context, field, unquote(value))
+    for named, text, glue in _segments(table, body.strip(" :,.")):
+        parts = _place(table, text, glue, data) if not named or named == table.label else [(named, text)]
+        for field, value in parts:
+            if field in data or not value:
+                raise Unknown(_not_clear(table, value or field))
+            data[field] = table.coerce(context, field, unquote(value))
     if not data:
         raise Unknown(_not_clear(table, body))
     return data
@@ -126,12 +146,7 @@ def _segments(table: Table, body: str) -> list[tuple[str, str, str]]:
         word = tokens[at].group()
         if start < 0 and word.lower() in _CALLED and table.label:
             field = table.label
-        elif (
-            start < 0
-            and not tokens[at]["quoted"]
-            and (re.fullmatch(f"{_GLUE}|by", word, re.I))
-            and at + 1 < len(tokens)
-        ):
+        elif start < 0 and not tokens[at]["quoted"] and re.fullmatch(f"{_GLUE}|by", word) and at + 1 < len(tokens):
             glue += f"{word.lower()} "
         else:
             start = tokens[at].start() if start < 0 else start
@@ -168,16 +183,49 @@ def _field_at(table: Table, tokens: list[re.Match[str]], at: int) -> tuple[str, 
     return "", at
 
 
-def _place(table: Table, value: str, glue: str, taken: dict[str, Any]) -> tuple[str, str]:
-    """Return the field of a value that is given without one: the label, or the only field that holds such a value."""
-    by_value = table.find_value(unquote(value))
-    if by_value is not None and isinstance(by_value[1], str) and (table.label in taken or not table.label):
-        return by_value[0], value
-    if table.label and table.label not in taken and not glue.strip() and is_name(value):
-        return table.label, value
+def _place(table: Table, value: str, glue: str, taken: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the fields of a part that begins with none: the label and what follows it, or one value."""
+    if table.label in taken or not table.label or glue:
+        field, rest = _resolve(table, [*glue.split(), *([value] if is_quoted(value) else value.split())])
+        if field:
+            return [(field, rest)]
+    elif is_quoted(value):
+        return [(table.label, value)]
+    else:
+        tokens = value.split()
+        for at in range(1, len(tokens)):
+            field, rest = _resolve(table, tokens[at:]) if tokens[at].islower() else ("", "")
+            if field:
+                return [(table.label, " ".join(tokens[:at])), (field, rest)]
+        if _is_label(tokens):
+            return [(table.label, value)]
     raise Unknown(_not_clear(table, value))
+
+
+def _resolve(table: Table, tokens: list[str]) -> tuple[str, str]:
+    """Return the field and the value of words such as `by Anna Berg`, `running debian` or `category seal`."""
+    for at in range(min(_MAX_GLUE, len(tokens) - 1) + 1):
+        before, value = tokens[:at], " ".join(tokens[at:])
+        found = table.find_value(unquote(value))
+        if found is not None and isinstance(found[1], str):
+            return found[0], value
+        if before and before[-1] == "by":
+            makers = [one for one in table.fields if _MAKERS & {words.stem(part) for part in words.name_words(one)}]
+            return (makers[0], value) if len(makers) == 1 else ("", "")
+    return "", ""
+
+
+def _is_label(tokens: list[str]) -> bool:
+    """Whether words are a name that ends where they end: one word, or capitals with small connecting words between."""
+    if len(tokens) == 1:
+        return tokens[0].lower() not in words.stop_words()
+    capitals = tokens[0][:1].isupper() and not tokens[-1].islower()
+    inner = all(one in _INNER or not one.islower() for one in tokens)
+    plain = all(one.islower() and one not in words.stop_words() and one not in _OUTER for one in tokens)
+    return (capitals and inner) or plain
 
 
 def _not_clear(table: Table, said: str) -> str:
     known = sentences.in_a_row([sentences.field_words(one) for one in table.fields])
-    return f"I did nothing: I do not know which field of the {table.one} {sentences.name(said)} is. Name the fields: {known}."
+    said = sentences.name(said)
+    return f"I did nothing: I do not know which field of the {table.one} {said} is. Name the fields: {known}."

@@ -25,7 +25,22 @@ _CONNECTORS = frozenset(
     ("of", "by", "with", "for", "on", "from", "to", "in", "at", "the", "and", "a", "an", "made", "'s", ",", ":")
 )
 _LINKS = re.compile(r"\b(?:of|by|with|for|on|from)\b")
-_PREDICATE = ["is", "was", "are", "were", "has", "had", "have", "went", "came", "did", "does", "got", "arrived", "needs", "can"]
+_PREDICATE = (
+    "is",
+    "was",
+    "are",
+    "were",
+    "has",
+    "had",
+    "have",
+    "went",
+    "came",
+    "did",
+    "does",
+    "got",
+    "arrived",
+    "needs",
+)
 _PREDICATE_AT = re.compile(rf"\s(?:{'|'.join(_PREDICATE)})\b")
 _ONE_AT_A_TIME = "I did nothing: I change one record at a time. Name it by its id or its name."
 _NO_NAME = re.compile(r"[%_\\]")
@@ -177,7 +192,7 @@ def _grams(request: Request) -> dict[str, list[range]]:
     for first in range(size):
         for behind in range(first + 1, min(first + _MAX_LABEL, size) + 1):
             text = request.tokens[first].text if behind == first + 1 else request.between(first, behind)
-            if request.tokens[first].lower not in _CONNECTORS and request.tokens[behind - 1].lower not in _CONNECTORS:
+            if request.tokens[first].text not in _CONNECTORS and request.tokens[behind - 1].text not in _CONNECTORS:
                 found.setdefault(text, []).append(range(first, behind))
     return found
 
@@ -194,7 +209,7 @@ def _take(grams: dict[str, list[range]], links: dict[str, set[Any]]) -> list[tup
 
 def _explains(request: Request, places: set[int], table: Table, tables: Sequence[Table], *, fact: bool) -> bool:
     """Whether the words beside the labels only connect them."""
-    nouns = {one for other in tables for one in other.noun} | {
+    nouns = {words.stem(one) for other in tables for one in other.noun} | {
         words.stem(part) for name in table.fields for part in words.name_words(name)
     }
     for place, token in enumerate(request.tokens):

@@ -24,8 +24,10 @@ _FACT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NEWS = (
-    r"(?P<who>.+?)\s+(?:has|have|got|has\s+got)\s+(?:an?\s+)?(?:new|different)\s+(?P<field>[\w ]+?)\s*[:,]\s+(?P<value>.+)",
-    r"(?P<who>.+?)(?:'s|’s)\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:is|changed\s+to|has\s+changed\s+to)\s+(?:now\s+)?(?P<value>.+)",
+    r"(?P<who>.+?)\s+(?:has|have|got|has\s+got)\s+(?:an?\s+)?(?:new|different)\s+(?P<field>[\w ]+?)\s*[:,]\s+"
+    r"(?P<value>.+)",
+    r"(?P<who>.+?)(?:'s|’s)\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:is|changed\s+to|has\s+changed\s+to)\s+(?:now\s+)?"
+    r"(?P<value>.+)",
     r"the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for)\s+(?P<who>.+?)\s+is\s+(?:now\s+)?(?P<value>.+)",
 )
 _UPDATE_IT = r"(?:update|change|correct|set)\s+(?:it|that|this|the\s+record)(?:\s+accordingly)?"
@@ -94,7 +96,7 @@ def _read_delete(context: RequestContext, bare: str) -> Reading | Reply | None:
         if record is None:
             raise Unknown(_not_found(who, tables))
         yield [Step("data/delete", {"collection": record.table.name, "id": record.id})]
-        return f"I deleted the record {sentences.name(str(record.id))} of {record.table.name}. It can be taken back with undo."
+        return f"I deleted {record.says}. It can be taken back with undo."
 
     return _reading(context, "delete a record", steps, f"delete {sentences.one_line(who, 80)}")
 
@@ -230,4 +232,4 @@ def _update(context: RequestContext, record: Record, change: _Change) -> Steps:
     yield [Step("data/update", {"collection": table.name, "id": record.id, "data": data})]
     ((field, new),) = data.items()
     says = f"{sentences.field_words(field)} {sentences.value(field, new)}"
-    return f"I changed {record.says} of {table.name}: {says}. It can be taken back with undo."
+    return f"I changed {record.says}: {says}. It can be taken back with undo."

@@ -37,7 +37,7 @@ class Table:
         self.complete = complete
         """Whether the values of its fields were looked at."""
         own = words.name_words(profile.name.rpartition(".")[2])
-        self.noun = tuple(words.stem(one) for one in own)
+        self.noun = tuple(words.singular(one) for one in own)
         self.one = " ".join((*own[:-1], words.singular(own[-1]))) if own else profile.name
         self.many = " ".join((*own[:-1], words.plural(words.singular(own[-1])))) if own else profile.name
         self.fields = {one.name: one for one in profile.fields if one.name not in OWN_FIELDS and one.name != self.key}
@@ -159,23 +159,25 @@ def _profile(one: dict[str, Any]) -> CollectionProfile:
 
 def split_noun(said: str, tables: Sequence[Table]) -> tuple[Table | None, str, str]:
     """Return the collection that a text begins with, the noun as it was said, and the rest of the text."""
-    said = re.sub(r"^(?:(?:the|my|our|this|that|a|an|record|of)\s+)+", "", said.strip(), flags=re.IGNORECASE)
+    whole = said.strip()
+    said = re.sub(r"^(?:(?:the|my|our|this|that|a|an|record|of)\s+)+", "", whole, flags=re.IGNORECASE)
     parts = said.split()
     for size in (3, 2, 1):
-        stems = tuple(words.stem(one.rstrip(":,")) for one in parts[:size])
+        named = tuple(words.singular(one.lower().rstrip(":,")) for one in parts[:size])
         for table in tables:
-            if len(stems) == size and (stems == table.noun or (size == 1 and _is_synonym(stems[0], table, tables))):
+            if len(named) == size and (named == table.noun or (size == 1 and _is_synonym(named[0], table, tables))):
                 return (
                     table,
                     " ".join(parts[:size]).rstrip(":,"),
                     said.split(None, size)[size] if len(parts) > size else "",
                 )
-    return None, "", said
+    return None, "", re.sub(r"^(?:the|my|our)\s+", "", whole)
 
 
 def _is_synonym(said: str, table: Table, tables: Sequence[Table]) -> bool:
     """Whether a word means this collection and no other one."""
-    means = [one for one in tables if len(one.noun) == 1 and one.noun[0] in words.same_words(said)]
+    alike = words.same_words(words.stem(said))
+    means = [one for one in tables if len(one.noun) == 1 and len(alike) > 1 and words.stem(one.noun[0]) in alike]
     return means == [table]
 
 
