@@ -17,7 +17,7 @@ _CHANGES = (
     r"|tidy|empty|destroy|overwrite|truncate|run|execute|launch|say|post|send|announce|mark|flag|assign|reassign"
     r"|register|enter|record|undo|revert|reverse|rollback|roll back|take (?:that|it|this|back)|put it|get rid of"
     r"|throw (?:away|out)|close|reopen|cancel|ship|approve|deny|archive|activate|deactivate|resolve|finish|complete"
-    r"|pay|touch|mkdir|mv|cp|rm|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give (?!me\b|us\b))"
+    r"|pay|touch|mkdir|mv|cp|rm|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b))"
 )
 _LOOKS = r"(?:read|open|show|list|search|look|find|print|display|view|tell|count|grep|cat|check|use|call|do|ask|answer)"
 _PAST = (
@@ -25,9 +25,9 @@ _PAST = (
     r"|added|set|put)"
 )
 _REPORTS = (
-    r"(?:said|says|told|tells|asked|asks|wants|wanted|ordered|instructed|advised|suggested|suggests|recommends"
-    r"|recommended|thinks|thought|begged|urged|reminded|warned|insisted|insists|demands|demanded|heard|claims|claimed"
-    r"|requested|requests|according to|for example|for instance|would like you|needs you|expects)"
+    r"(?:said|says|told|tells|asked|asks|wants|wanted|suggested|suggests|recommends|recommended|thinks|thought|begged"
+    r"|insisted|insists|demanded|heard|according to|for example|for instance|would like you|needs you|expects"
+    r"|(?:ordered|instructed|advised|urged|reminded|warned|requested) (?:\w+ ){1,2}to)"
 )
 _NAMES = r"(?:doorward|guide|keeper|assistant|house)"
 _CAN_YOU = r"(?:can|could|would|will)\s+(?:you|u)(?:\s+(?:please|kindly|just|maybe|possibly|quickly|also))*"
@@ -62,6 +62,7 @@ _QUESTION = re.compile(
     r"(?:and |so |but )?(?:who|whose|what|what's|which|when|where|why|how|is|are|was|were|am|do|does|did|has|have|had"
     r"|can|could|may|might|shall|should|will|would)\b"
 )
+_SECOND = re.compile(rf"(?:\b(?:and|then)\s+|[;.!?]\s+)(?:(?:then|also|please)\s+)*(?:{_CHANGES}|{_LOOKS})\b")
 _CLAUSE = r"(?:^|[.;:!?,]\s*(?:and |but |so |then )?|\b(?:and|but|please|then|so|just|now|really)\s+)"
 
 _DONT = "you say what not to do, and I do not guess what that leaves"
@@ -113,7 +114,9 @@ _STOPS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 """Patterns that stop a request of any kind, and why."""
-_REPORTED = re.compile(rf"\b{_REPORTS}\b.*\b{_CHANGES}\b", re.DOTALL)
+_REPORTED = re.compile(
+    rf"(?!{_LOOKS}\b)(?:(?!(?:where|that|which|who|with|about)\b)\S+\s+){{1,5}}?{_REPORTS}\b.*\b{_CHANGES}\b", re.DOTALL
+)
 _HAPPENED = re.compile(
     rf"^(?:i|we|they|he|she|somebody|someone|nobody) (?:(?:have|had|just|already|was|were|also|never) )*{_PAST}\b"
 )
@@ -125,8 +128,8 @@ _HOLDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "it asks me to set rules aside, and I keep to them",
         ),
         (
-            r"n't\b|\b(?:not|no|nope|never|nothing|nobody|none|neither|nor|cannot|without|avoid|except|hold off|wait"
-            r"|instead of|rather than)\b",
+            r"n't\b|\bno\b(?!\.? ?\d)|\b(?:not|nope|never|nothing|nobody|none|neither|nor|cannot|without|avoid"
+            r"|except|hold off|wait|instead of|rather than)\b",
             'there is a "no" or a "not" in it, and I do not guess what it means',
         ),
         (
@@ -157,7 +160,7 @@ def reason_not_to_act(text: str) -> str:
     for pattern, why in _STOPS:
         if pattern.search(spoken):
             return why
-    if not _QUESTION.match(spoken) and _REPORTED.search(spoken):
+    if not _QUESTION.match(spoken) and _REPORTED.match(spoken):
         return _TOLD
     if _STARTS.search(spoken) is None:
         return "you tell what happened, and ask me for nothing" if _HAPPENED.match(spoken) else ""
@@ -171,6 +174,13 @@ def is_order(text: str) -> bool:
     """Whether a text plainly orders a change: a clear verb at the start of a clause, nothing that holds it back."""
     spoken, _ = _spoken(text)
     return _STARTS.search(spoken) is not None and not _QUESTION.match(spoken) and not reason_not_to_act(text)
+
+
+def has_second_order(text: str) -> bool:
+    """Whether a text that begins with one order goes on with another one."""
+    spoken, _ = _spoken(text)
+    first = _STARTS.match(spoken)
+    return first is not None and _SECOND.search(spoken, first.end()) is not None
 
 
 def strip_front(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house import sentences
-from doorward.agents.house.orders.phrases import OrderText, need, place, refuse, virtual
+from doorward.agents.house.orders.phrases import OrderText, make_reading, need, place, refuse, virtual
 from doorward.agents.house.orders.program_output import describe_output
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps
 from doorward.agents.house.request_context import RequestContext
@@ -76,9 +76,9 @@ def delete_matching(context: RequestContext, text: OrderText) -> Reading | Reply
     if verb is None or not _ABOUT_FILES.search(text.bare):
         return None
     condition = _read_condition(context.with_text(text.bare[verb.end() :]))
-    if condition is None:
+    if condition is None and not re.search(r"\bfiles\b", text.bare, re.IGNORECASE):
         return None
-    if not condition.narrows:
+    if condition is None or not condition.narrows:
         return refuse(_TOO_WIDE)
 
     def steps() -> Steps:
@@ -105,8 +105,7 @@ def delete_matching(context: RequestContext, text: OrderText) -> Reading | Reply
         done = f"I deleted {count}: {named}{more}. It can be taken back with undo."
         return done if single else describe_output(gone, done)
 
-    every = frozenset(range(len(context.request)))
-    return Reading(name="delete files", steps=steps, explained=every, changes=True, says="delete the files that fit")
+    return make_reading(context, "delete files", steps, "delete the files that fit")
 
 
 def _read_condition(context: RequestContext) -> _Condition | None:

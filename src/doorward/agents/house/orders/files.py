@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from doorward.agents.house import sentences
@@ -18,6 +17,7 @@ from doorward.agents.house.orders.phrases import (
     OrderText,
     is_path,
     is_quoted,
+    make_reading,
     need,
     place,
     refuse,
@@ -57,16 +57,11 @@ def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     return None
 
 
-def _reading(context: RequestContext, name: str, steps: Callable[[], Steps], says: str) -> Reading:
-    every = frozenset(range(len(context.request)))
-    return Reading(name=name, steps=steps, explained=every, changes=True, says=says)
-
-
 def _write(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     make = r"(?:write|create|make|save|add|put|start)\s+(?:me\s+)?"
     found = text.match_to_end(
         rf"{make}{FILE}{PATH},?\s+{_SAYS}(?P<content>.+)$",
-        rf"{make}{FILE}{PATH},?\s+with\s+(?P<content>{QUOTED}){END}",
+        rf"{make}{FILE}{PATH},?\s+with\s+(?P<content>{QUOTED})(?:\s+in\s+it|\s+inside)?{END}",
         rf"{make}{FILE}{PATH}:\s+(?P<content>.+)$",
     ) or text.match(
         rf"(?P<verb>write|save|put|store|note\s+down|jot\s+down)\s+{_LINE}(?P<content>{QUOTED})\s+{_INTO}{END}",
@@ -91,7 +86,7 @@ def _write(context: RequestContext, text: OrderText) -> Reading | Reply | None:
         (got,) = yield [Step(command, {"path": where, "content": content})]
         return _describe_written(got, path)
 
-    return _reading(context, "write a file", steps, f"write {path}")
+    return make_reading(context, "write a file", steps, f"write {path}")
 
 
 def _exists(context: RequestContext, path: str) -> bool:
@@ -125,7 +120,7 @@ def _empty(context: RequestContext, text: OrderText) -> Reading | None:
         (got,) = yield [Step(command, new if command == "file/write" else {"files": [path]})]
         return _describe_written(got, path)
 
-    return _reading(context, "create a file", steps, f"create the empty file {path}")
+    return make_reading(context, "create a file", steps, f"create the empty file {path}")
 
 
 def _append(context: RequestContext, text: OrderText) -> Reading | None:
@@ -141,6 +136,7 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
         rf"(?P<content>[^\"“`]+?)\s+{_AT_END}{FILE}{PATH}{END}",
         rf"(?:to|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+{_LINE}(?P<content>{QUOTED}){END}",
     )
+    found = found or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
     if found is None or not is_path(found["path"], context):
         return None
     content, path = unquote(found["content"]), place(found["path"], context)
@@ -163,7 +159,7 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
         (got,) = yield [step]
         return _describe_written(got, path)
 
-    return _reading(context, "append to a file", steps, f"append to {path}")
+    return make_reading(context, "append to a file", steps, f"append to {path}")
 
 
 def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
@@ -187,7 +183,7 @@ def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
         made = f"I made the folder {sentences.name(path)}."
         return made if command == "vfs/make" else describe_output(got, made)
 
-    return _reading(context, "make a folder", steps, f"make the folder {path}")
+    return make_reading(context, "make a folder", steps, f"make the folder {path}")
 
 
 def _replace(context: RequestContext, text: OrderText) -> Reading | None:
@@ -217,7 +213,7 @@ def _replace(context: RequestContext, text: OrderText) -> Reading | None:
         now = f": it has {sentences.counted(size, 'byte', 'bytes')} now" if isinstance(size, int) else ""
         return f"I changed {sentences.name(path)}{where}{now}. It can be taken back with file/undo."
 
-    return _reading(context, "replace text in a file", steps, f"replace text in {path}")
+    return make_reading(context, "replace text in a file", steps, f"replace text in {path}")
 
 
 def _move(context: RequestContext, text: OrderText) -> Reading | None:
@@ -237,7 +233,7 @@ def _move(context: RequestContext, text: OrderText) -> Reading | None:
     def steps() -> Steps:
         return (yield from _transfer(context, source, target, ("shell/mv", "vfs/move"), "I moved"))
 
-    return _reading(context, "move a file", steps, f"move {source} to {target}")
+    return make_reading(context, "move a file", steps, f"move {source} to {target}")
 
 
 def _copy(context: RequestContext, text: OrderText) -> Reading | None:
@@ -255,7 +251,7 @@ def _copy(context: RequestContext, text: OrderText) -> Reading | None:
     def steps() -> Steps:
         return (yield from _transfer(context, source, target, ("shell/cp", "vfs/copy"), "I copied"))
 
-    return _reading(context, "copy a file", steps, f"copy {source} to {target}")
+    return make_reading(context, "copy a file", steps, f"copy {source} to {target}")
 
 
 def _transfer(context: RequestContext, source: str, target: str, commands: tuple[str, str], did: str) -> Steps:
@@ -281,7 +277,7 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
             (got,) = yield [Step("shell/rm", {"recursive": True, "paths": [path]})]
             return describe_output(got, f"I deleted the folder {sentences.name(path)}.")
 
-        return _reading(context, "delete a folder", remove, f"delete the folder {path}")
+        return make_reading(context, "delete a folder", remove, f"delete the folder {path}")
     several = text.match(rf"{_DELETE}\s+(?P<all>.+?(?:,|\s+and)\s+.+?){END}")
     if several is not None:
         names = [one for one in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", several["all"]) if one]
@@ -291,7 +287,7 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     if (
         found is None
         or not is_path(found["path"], context)
-        or f"{unquote(found['path'])}/" in context.conversation.files
+        or f"{unquote(found['path']).rstrip('/')}/" in context.conversation.files
     ):
         return None
     path = place(found["path"], context)
@@ -306,4 +302,4 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
         had = f", which had {sentences.counted(size, 'byte', 'bytes')}" if isinstance(size, int) else ""
         return f"I deleted {sentences.name(path)}{had}. It can be taken back with file/undo."
 
-    return _reading(context, "delete a file", steps, f"delete {path}")
+    return make_reading(context, "delete a file", steps, f"delete {path}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doorward.agents.house.orders.phrases import END, QUOTED, OrderText, need, unquote
+from doorward.agents.house.orders.phrases import END, QUOTED, OrderText, make_reading, need, unquote
 from doorward.agents.house.plan import Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 
@@ -13,12 +13,14 @@ _ROOM = (
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | None:
+    what = r"\s+(?:(?:the|a|this)\s+)?(?:(?:message|text|note|words)\s*:?\s+)?(?:saying\s+)?"
     found = text.match(
-        rf"(?:say|post|send|announce|write|drop|put)\s+(?:(?:the|a|this)\s+)?(?:(?:message|text|note|words)\s*:?\s+)?(?:saying\s+)?"
-        rf"(?P<content>{QUOTED})\s+(?:in|to|into|on)\s+{_ROOM}{END}",
-        rf"(?:in|into)\s+{_ROOM},?\s+(?:say|post|write|announce)\s+(?P<content>{QUOTED}){END}",
+        rf"(?:say|post|send|announce){what}(?P<content>{QUOTED})\s+(?:in|to|into|on)\s+{_ROOM}{END}",
+        rf"(?:write|put|drop){what}(?P<content>{QUOTED})\s+(?:in|to|into|on)\s+(?=.*\b(?:room|channel)\b){_ROOM}{END}",
+        rf"(?:in|into)\s+{_ROOM},?\s+(?:say|post|announce)\s+(?P<content>{QUOTED}){END}",
     ) or text.match_to_end(
-        rf"(?:post|send|put)\s+(?:an?\s+|the\s+)?message\s+(?:to|in|into)\s+{_ROOM}\s*(?:saying|:|that\s+says)\s+(?P<content>.+)$"
+        rf"(?:post|send|put)\s+(?:an?\s+|the\s+)?message\s+(?:to|in|into)\s+{_ROOM}\s*(?:saying|:|that\s+says)\s+"
+        r"(?P<content>.+)$"
     )
     if found is None:
         return None
@@ -29,5 +31,4 @@ def read(context: RequestContext, text: OrderText) -> Reading | None:
         yield [Step("room/say", params)]
         return "I said it."
 
-    every = frozenset(range(len(context.request)))
-    return Reading(name="say in a room", steps=steps, explained=every, changes=True, says=f"say it in {found['room']}")
+    return make_reading(context, "say in a room", steps, f"say it in {found['room']}")

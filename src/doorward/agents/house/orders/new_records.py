@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from doorward.agents.house import sentences, words
-from doorward.agents.house.orders.phrases import QUOTED, WIDE, OrderText, is_quoted, need, refuse, unquote
+from doorward.agents.house.orders.phrases import QUOTED, WIDE, OrderText, is_quoted, make_reading, need, refuse, unquote
 from doorward.agents.house.orders.record_search import is_name
 from doorward.agents.house.orders.tables import Table, complete_table, is_plural, known_tables, load_tables, split_noun
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
@@ -76,13 +76,10 @@ def read_new(context: RequestContext, text: OrderText) -> Reading | Reply | None
         says = sentences.describe_record(data)
         return f"I added the record{which} to {table.name}: {says}. It can be taken back with undo."
 
-    every = frozenset(range(len(context.request)))
     chosen = _choose(bare, tables) if tables else None
     if chosen is not None and WIDE.match(chosen[1]):
         return refuse("I add one record at a time, and need its fields.")
-    return Reading(
-        name="add a record", steps=steps, explained=every, changes=True, says=f"add {sentences.one_line(bare, 80)}"
-    )
+    return make_reading(context, "add a record", steps, f"add {sentences.one_line(bare, 80)}")
 
 
 def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
@@ -110,7 +107,7 @@ def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
 def read_fields(context: RequestContext, table: Table, body: str) -> dict[str, Any]:
     """Return the fields that a text gives. Raises Unknown if a part of it fits no field."""
     data: dict[str, Any] = {}
-    for named, text, glue in _segments(table, body.strip(" :,.")):
+    for named, text, glue in _segments(table, re.sub(r"\s+as\s+well\s+as\s+", " and ", body.strip(" :,."))):
         parts = _place(table, text, glue, data) if not named or named == table.label else [(named, text)]
         for field, value in parts:
             if field in data or not value:
@@ -204,6 +201,11 @@ def _place(table: Table, value: str, glue: str, taken: dict[str, Any]) -> list[t
 
 def _resolve(table: Table, tokens: list[str]) -> tuple[str, str]:
     """Return the field and the value of words such as `by Anna Berg`, `running debian` or `category seal`."""
+    turned = re.fullmatch(
+        r"(?:with\s+|having\s+)?(?P<value>.+?)\s+as\s+(?:the\s+|its\s+)?(?P<field>\S+)", " ".join(tokens)
+    )
+    if turned is not None and table.find_field(turned["field"]):
+        return table.find_field(turned["field"]), turned["value"]
     for at in range(min(_MAX_GLUE, len(tokens) - 1) + 1):
         before, value = tokens[:at], " ".join(tokens[at:])
         found = table.find_value(unquote(value))

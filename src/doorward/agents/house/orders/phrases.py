@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from doorward.agents.house.mood import strip_back, strip_front
-from doorward.agents.house.plan import NotOffered, Reply
+from doorward.agents.house.plan import NotOffered, Reading, Reply, Steps
 from doorward.agents.house.request_context import RequestContext
 
 QUOTED = r"(?:\"[^\"]+\"|“[^”]+”|`[^`]+`|(?<!\w)'[^']+'(?!\w)|‘[^’]+’)"
@@ -84,6 +85,12 @@ def need(context: RequestContext, *commands: str) -> str:
     if not found:
         raise NotOffered(commands[0])
     return found
+
+
+def make_reading(context: RequestContext, name: str, steps: Callable[[], Steps], says: str) -> Reading:
+    """Return the reading of an order, whose grammar accounts for every word."""
+    every = frozenset(range(len(context.request)))
+    return Reading(name=name, steps=steps, explained=every, changes=True, says=says)
 
 
 def refuse(why: str) -> Reply:

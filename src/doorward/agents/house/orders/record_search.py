@@ -25,23 +25,7 @@ _CONNECTORS = frozenset(
     ("of", "by", "with", "for", "on", "from", "to", "in", "at", "the", "and", "a", "an", "made", "'s", ",", ":")
 )
 _LINKS = re.compile(r"\b(?:of|by|with|for|on|from)\b")
-_PREDICATE = (
-    "is",
-    "was",
-    "are",
-    "were",
-    "has",
-    "had",
-    "have",
-    "went",
-    "came",
-    "did",
-    "does",
-    "got",
-    "arrived",
-    "needs",
-)
-_PREDICATE_AT = re.compile(rf"\s(?:{'|'.join(_PREDICATE)})\b")
+_PREDICATE = re.compile(r"\s(?:is|was|are|were|has|had|have|went|came|did|does|got|arrived|needs|can)\b")
 _ONE_AT_A_TIME = "I did nothing: I change one record at a time. Name it by its id or its name."
 _NO_NAME = re.compile(r"[%_\\]")
 Found = Generator[list[Step], list[ToolResult], "Record | None"]
@@ -72,7 +56,7 @@ def find_record(
     if not rest:
         return None
     candidates = [table] if table is not None else [*tables][:_MAX_TABLES]
-    subject = _PREDICATE_AT.split(rest, maxsplit=1)[0] if fact else rest
+    subject = _PREDICATE.split(rest, maxsplit=1)[0] if fact else rest
     found = yield from _named(context, candidates, subject)
     if found is None and table is not None and _LINKS.search(rest):
         found = yield from _linked(context, tables, table, rest, fact=fact)
@@ -132,6 +116,8 @@ def _suggest(tables: Sequence[Table], rest: str) -> Generator[list[Step], list[T
     if len(bare) < 2 or len(bare.split()) > _MAX_LABEL:
         return
     looked = [one for one in tables if one.label]
+    if not looked:
+        return
     pattern = f"%{_NO_NAME.sub('', bare)}%"
     results = yield [
         Step("data/list", {"collection": one.name, "filter": {one.label: {"$ilike": pattern}}, "limit": 5}, lookup=True)
@@ -208,15 +194,15 @@ def _take(grams: dict[str, list[range]], links: dict[str, set[Any]]) -> list[tup
 
 
 def _explains(request: Request, places: set[int], table: Table, tables: Sequence[Table], *, fact: bool) -> bool:
-    """Whether the words beside the labels only connect them."""
+    """Whether the words beside the labels only connect them; a fact may say more."""
     nouns = {words.stem(one) for other in tables for one in other.noun} | {
         words.stem(part) for name in table.fields for part in words.name_words(name)
     }
+    if fact:
+        return True
     for place, token in enumerate(request.tokens):
         if place in places or token.lower in _CONNECTORS or token.stem in nouns:
             continue
-        if fact and token.lower in _PREDICATE and places and place > max(places):
-            return True
         after = request.tokens[place + 1].lower if place + 1 < len(request) else ""
         if not (token.lower.endswith("ed") and after in ("by", "for", "on", "with", "to")):
             return False

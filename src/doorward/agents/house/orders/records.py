@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from doorward.agents.house import sentences
 from doorward.agents.house.orders.new_records import read_new
-from doorward.agents.house.orders.phrases import END, WIDE, OrderText, is_path, need, refuse, unquote
+from doorward.agents.house.orders.phrases import (
+    END,
+    WIDE,
+    OrderText,
+    is_path,
+    is_quoted,
+    make_reading,
+    need,
+    refuse,
+    unquote,
+)
 from doorward.agents.house.orders.record_search import Record, find_record, is_pronoun
-from doorward.agents.house.orders.tables import Table, complete_table, known_tables, load_tables, split_noun
+from doorward.agents.house.orders.tables import (
+    Table,
+    complete_table,
+    is_only_noun,
+    known_tables,
+    load_tables,
+    split_noun,
+)
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 
@@ -20,7 +37,7 @@ _SET = r"(?:set|change|update|edit|correct|switch|put|make|turn)"
 _DELETE = r"(?:delete|remove|erase|drop|discard|get\s+rid\s+of|throw\s+away|take)"
 _FACT = re.compile(
     r"(?P<fact>\S.*?)(?:[.;:!,]|\s+-)\s+(?:(?:and|so|then)\s+)?(?:please\s+)?"
-    r"(?P<order>(?:set|mark|flag|change|update|delete|remove|erase|assign|close|reopen|cancel|correct|discard)\s.+)$",
+    r"(?P<order>(?:set|mark|flag|change|update|delete|remove|erase|assign|close|reopen|cancel|correct|discard|save|store)\s.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NEWS = (
@@ -30,7 +47,7 @@ _NEWS = (
     r"(?P<value>.+)",
     r"the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for)\s+(?P<who>.+?)\s+is\s+(?:now\s+)?(?P<value>.+)",
 )
-_UPDATE_IT = r"(?:update|change|correct|set)\s+(?:it|that|this|the\s+record)(?:\s+accordingly)?"
+_UPDATE_IT = r"(?:update|change|correct|set|save|store)\s+(?:it|that|this|the\s+record)(?:\s+accordingly)?"
 _STATES = {
     "close": "closed",
     "reopen": "open",
@@ -45,6 +62,7 @@ _STATES = {
     "deactivate": "inactive",
 }
 _PEOPLE = ("assignee", "assigned to", "owner", "agent", "responsible", "handled by", "technician")
+_SEVERAL = re.compile(r"\b(?:or|but|because|then|so|since|while|though)\b", re.IGNORECASE)
 _TOO_WIDE = "I change and delete records one at a time, and only those that are named."
 
 
@@ -55,7 +73,8 @@ class _Change(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     field: str = ""
     assigns: bool = False
-    fact: bool = False
+    fact: str = ""
+    """The statement before the order."""
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
@@ -63,25 +82,17 @@ def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     return read_new(context, text) or _read_delete(context, bare) or _read_change(context, bare)
 
 
-def _reading(context: RequestContext, name: str, steps: Callable[[], Steps], says: str) -> Reading:
-    every = frozenset(range(len(context.request)))
-    return Reading(name=name, steps=steps, explained=every, changes=True, says=says)
-
-
 def _read_delete(context: RequestContext, bare: str) -> Reading | Reply | None:
-    fact, order = _split_fact(bare)
+    fact, said = _split_fact(bare)
     found = re.match(
-        rf"{_DELETE}\s+(?P<who>.+?)(?:\s+(?:from|out\s+of)\s+(?:the\s+|our\s+)?(?P<noun>[\w ]+?))?{END}", order, re.I
+        rf"{_DELETE}\s+(?P<who>.+?)(?:\s+(?:from|out\s+of)\s+(?:the\s+|our\s+)?(?P<noun>[\w ]+?))?{END}", said, re.I
     )
-    if found is None or (order.lower().startswith("take") and not found["noun"]):
+    if found is None or (said.lower().startswith("take") and not found["noun"]):
         return None
     who, noun = found["who"], found["noun"] or ""
-    if fact and is_pronoun(who) and not noun:
-        who = fact
-    elif is_pronoun(who):
+    if is_pronoun(who) and (not fact or noun):
         return None
-    else:
-        fact = ""
+    who = fact if is_pronoun(who) else who
     if is_path(who, context) and " " not in who:
         return None
     if WIDE.search(who):
@@ -90,15 +101,17 @@ def _read_delete(context: RequestContext, bare: str) -> Reading | Reply | None:
     def steps() -> Steps:
         need(context, "data/delete")
         tables = yield from load_tables(context)
-        within = split_noun(noun, tables)[0] if noun else None
-        named = who if within or not noun else f"{who} from {noun}"
-        record = yield from find_record(context, tables, named, within=within, fact=bool(fact))
+        within, _, beside = split_noun(noun, tables)
+        if noun and (within is None or beside):
+            raise Unknown(_not_found(f"{who} from {noun}", tables))
+        named = who if not (fact and is_only_noun(who, tables)) else f"{who} of {fact}"
+        record = yield from find_record(context, tables, named, within=within, fact=named != found["who"])
         if record is None:
             raise Unknown(_not_found(who, tables))
         yield [Step("data/delete", {"collection": record.table.name, "id": record.id})]
         return f"I deleted {record.says}. It can be taken back with undo."
 
-    return _reading(context, "delete a record", steps, f"delete {sentences.one_line(who, 80)}")
+    return make_reading(context, "delete a record", steps, f"delete {sentences.one_line(who, 80)}")
 
 
 def _not_found(who: str, tables: Sequence[Table]) -> str:
@@ -114,16 +127,16 @@ def _split_fact(bare: str) -> tuple[str, str]:
 
 
 def _read_change(context: RequestContext, bare: str) -> Reading | Reply | None:
-    fact, order = _split_fact(bare)
-    changes = [*_splits(order)]
+    fact, said = _split_fact(bare)
+    changes = [*_splits(said)]
     if fact:
-        if re.fullmatch(_UPDATE_IT, order, re.I):
+        if re.fullmatch(_UPDATE_IT, said, re.I):
             news = (re.fullmatch(one, fact, re.I | re.DOTALL) for one in _NEWS)
             changes = [
                 _Change(who=one["who"], field=one["field"], value=one["value"]) for one in news if one is not None
             ]
-        about = [msgspec.structs.replace(one, who=fact, fact=True) for one in changes if is_pronoun(one.who)]
-        changes = about or changes
+        about = [msgspec.structs.replace(one, who=fact, fact=fact) for one in changes if is_pronoun(one.who)]
+        changes = about or [msgspec.structs.replace(one, fact=fact) for one in changes]
     changes = [one for one in changes if not is_pronoun(one.who)]
     tables = known_tables(context)
     if tables:
@@ -136,7 +149,7 @@ def _read_change(context: RequestContext, bare: str) -> Reading | Reply | None:
     def steps() -> Steps:
         return (yield from _apply(context, changes))
 
-    return _reading(context, "change a record", steps, f"change {sentences.one_line(changes[0].who, 80)}")
+    return make_reading(context, "change a record", steps, f"change {sentences.one_line(changes[0].who, 80)}")
 
 
 def _splits(order: str) -> Iterator[_Change]:
@@ -213,12 +226,19 @@ def _find(context: RequestContext, tables: Sequence[Table], fitting: Sequence[Ta
     if table is not None and table not in fitting:
         return None
     others = tables if table is not None else fitting
-    return (yield from find_record(context, others, change.who, fact=change.fact))
+    about = change.who == change.fact
+    if change.fact and is_only_noun(change.who, tables):
+        return (yield from find_record(context, others, f"{change.who} of {change.fact}", fact=True))
+    return (yield from find_record(context, others, change.who, fact=about))
 
 
 def _update(context: RequestContext, record: Record, change: _Change) -> Steps:
     table = yield from complete_table(context, record.table)
     value = unquote(change.value)
+    if not is_quoted(change.value) and _SEVERAL.search(value):
+        raise Declined(
+            f"I did nothing: {sentences.name(value)} is more than one value. Quotation marks keep it together."
+        )
     if change.field or change.assigns:
         field = table.find_field(change.field) if change.field else _person_field(table)
         data = {field: table.coerce(context, field, value)} if field else {}

@@ -68,8 +68,10 @@ class Table:
         for field in self.fields.values():
             found += [(field.name, one) for one in field.values if isinstance(one, str) and one.lower() == said.lower()]
             own = frozenset(words.stem(one) for one in words.name_words(field.name)) - _GENERIC
-            if field.kind == "boolean" and stems and (_alike(own, stems) or any(_alike({one}, stems) for one in own)):
-                found.append((field.name, True))
+            if field.kind == "boolean" and stems:
+                yes = _alike(own, stems) or any(_alike({one}, stems) for one in own)
+                no = said.lower()[:2] in ("in", "un") and own == {words.stem(said.lower()[2:])}
+                found += [(field.name, yes)] if yes or no else []
         return found[0] if len(found) == 1 else None
 
     def coerce(self, context: RequestContext, name: str, text: str) -> Any:
@@ -179,6 +181,12 @@ def _is_synonym(said: str, table: Table, tables: Sequence[Table]) -> bool:
     alike = words.same_words(words.stem(said))
     means = [one for one in tables if len(one.noun) == 1 and len(alike) > 1 and words.stem(one.noun[0]) in alike]
     return means == [table]
+
+
+def is_only_noun(said: str, tables: Sequence[Table]) -> bool:
+    """Whether a text names a collection and no record of it, such as `the loan`."""
+    table, noun, rest = split_noun(said, tables)
+    return table is not None and not rest and not is_plural(noun)
 
 
 def is_plural(noun: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from doorward.agents.house import sentences
-from doorward.agents.house.orders.phrases import END, OrderText, need
+from doorward.agents.house.orders.phrases import END, OrderText, make_reading, need
 from doorward.agents.house.plan import Declined, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 
@@ -20,7 +20,7 @@ def read(context: RequestContext, text: OrderText) -> Reading | None:
     last = r"(?:last|latest|previous|most\s+recent)\s+"
     found = text.match(
         rf"{verb}\s+(?:the\s+)?(?:(?:execution|call|change)\s+)?(?P<execution>[0-9a-z]{{16}}){END}",
-        rf"{verb}(?:\s+(?:that|it|this|what\s+(?:you|i)\s+(?:just\s+)?did|(?:the|my|your)\s+{last}(?:one|change|edit|write|action)"
+        rf"{verb}(?:\s+(?:that|it|this|what\s+(?:you|i)\s+(?:just\s+)?did|(?:the|my|your)\s+{last}(?:one|change|edit|write|action|thing|step|request)(?:\s+(?:you|i)\s+(?:did|made))?"
         rf"|(?:the|that|your|my|this)\s+(?:change|edit|write|move|rename|deletion)))?(?P<execution>){END}",
         rf"(?:take|put|turn|roll|bring)\s+(?:that|it|this|(?:the|my|your)\s+{last}change)\s+back(?P<execution>){END}",
     )
@@ -41,8 +41,7 @@ def read(context: RequestContext, text: OrderText) -> Reading | None:
         value = got.value if isinstance(got.value, dict) else {}
         return f"I took back what {sentences.name(str(value.get('command') or execution))} had done."
 
-    every = frozenset(range(len(context.request)))
-    return Reading(name="undo", steps=steps, explained=every, changes=True, says="undo the last change")
+    return make_reading(context, "undo", steps, "undo the last change")
 
 
 def _name_changes(context: RequestContext) -> Steps:
