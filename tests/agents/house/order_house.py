@@ -1,4 +1,4 @@
-"""A small house that answers the calls of the house model from memory, and remembers those that would change something."""
+"""A small house that answers the calls of the house model from memory, and notes those that would change something."""
 
 from __future__ import annotations
 

@@ -162,8 +162,8 @@ async def test_a_command_that_is_not_offered_is_named() -> None:
     assert "That needs file/write, which I am not offered here" in said
 
 
-_WORDS = """delete write set remove not never if the a all order o-5 Dune a.txt saying to paid book bob said should I and
-please don't what would happen it everything of Anna Berg phone status , . ? : ' " löschen 7 undo run"""
+_WORDS = """delete write set remove not never if the a all order o-5 Dune a.txt saying to paid book bob said should I
+and please don't what would happen it everything of Anna Berg phone status , . ? : ' " löschen 7 undo run"""
 _TEXTS = st.lists(st.sampled_from(_WORDS.split()), max_size=9).map(" ".join)
 
 

@@ -94,12 +94,7 @@ def _exists(context: RequestContext, path: str) -> bool:
 
 
 def _describe_written(got: ToolResult, path: str) -> str:
-    value = got.value if isinstance(got.value, dict) else {}
-    count = value.get("bytesAfter", value.get("bytes"))
-    if got.command != "file/write" or not isinstance(count, int):
-        return f"I changed {sentences.name(path)}. It can be taken back with undo."
-    size = sentences.counted(count, "byte", "bytes")
-    return f"I wrote {sentences.name(path)}: it has {size} now. It can be taken back with file/undo."
+    return sentences.describe_change(got) or f"I changed {sentences.name(path)}. It can be taken back with undo."
 
 
 def _empty(context: RequestContext, text: OrderText) -> Reading | None:
@@ -132,7 +127,8 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
     verb = r"(?:append|add|attach|put|write|insert|stick)\s+"
     found = text.match(
         rf"{verb}{_LINE}(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?{_AT_END}{FILE}{PATH}{END}",
-        rf"(?:append|add|attach)\s+(?:the\s+(?:line|text|words?|item)\s*:?\s+|(?!{_NOT_CONTENT.pattern}))"
+        rf"(?:append|add|attach)\s+(?:(?:the|an?|another)\s+(?:new\s+)?(?:line|text|words?|item)\s*:?\s+"
+        rf"|(?!{_NOT_CONTENT.pattern}))"
         rf"(?P<content>[^\"“`]+?)\s+{_AT_END}{FILE}{PATH}{END}",
         rf"(?:to|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+{_LINE}(?P<content>{QUOTED}){END}",
     )
@@ -207,11 +203,7 @@ def _replace(context: RequestContext, text: OrderText) -> Reading | None:
     def steps() -> Steps:
         need(context, "file/edit")
         (got,) = yield [Step("file/edit", params)]
-        value = got.value if isinstance(got.value, dict) else {}
-        places, size = value.get("replaced"), value.get("bytesAfter")
-        where = f" in {sentences.counted(places, 'place', 'places')}" if isinstance(places, int) else ""
-        now = f": it has {sentences.counted(size, 'byte', 'bytes')} now" if isinstance(size, int) else ""
-        return f"I changed {sentences.name(path)}{where}{now}. It can be taken back with file/undo."
+        return _describe_written(got, path)
 
     return make_reading(context, "replace text in a file", steps, f"replace text in {path}")
 
@@ -297,9 +289,6 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     def steps() -> Steps:
         need(context, "file/delete")
         (got,) = yield [Step("file/delete", {"path": path})]
-        value = got.value if isinstance(got.value, dict) else {}
-        size = value.get("bytesBefore")
-        had = f", which had {sentences.counted(size, 'byte', 'bytes')}" if isinstance(size, int) else ""
-        return f"I deleted {sentences.name(path)}{had}. It can be taken back with file/undo."
+        return sentences.describe_change(got) or f"I deleted {sentences.name(path)}."
 
     return make_reading(context, "delete a file", steps, f"delete {path}")

@@ -36,10 +36,7 @@ def read(context: RequestContext, text: OrderText) -> Reading | None:
         execution = named or changes[0].execution
         says = next((one.says for one in changes if one.execution == execution), "")
         (got,) = yield [Step(command, {"execution": execution})]
-        if says:
-            return f"I took back {says}."
-        value = got.value if isinstance(got.value, dict) else {}
-        return f"I took back what {sentences.name(str(value.get('command') or execution))} had done."
+        return f"I took back {says}." if says else sentences.describe_change(got) or "I took it back."
 
     return make_reading(context, "undo", steps, "undo the last change")
 
