@@ -891,9 +891,9 @@ class RecordReader:
         for clue in ("avg", "max", "min"):
             if self._has(clue) and numeric:
                 return clue
-        if self._has("sum") and numeric and not self._has("count"):
+        if self._has("sum") and numeric and not self._has("count") and not self.order:
             return "sum"
-        if self._has("avg", "max", "min"):
+        if self._has("avg", "max", "min") or (self._has("sum") and not self.order and not self._has("count")):
             return None
         if self.group:
             return "groups"
@@ -916,8 +916,6 @@ class RecordReader:
             if date is None:
                 return None
             self.asked.append(date)
-        if self._has("sum") and not numeric and not self._has("count") and not self.asked:
-            return None
         return "list"
 
     def _asks_whether(self) -> bool:

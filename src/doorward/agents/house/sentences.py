@@ -181,6 +181,35 @@ def _call(result: ToolResult) -> str:
     return f"{name(result.command)} with {', '.join(given)}" if given else name(result.command)
 
 
+_CHANGES = {
+    "file/write": "I wrote {path}: it has {bytesAfter} now. It can be taken back with file/undo.",
+    "file/edit": "I changed {path} in {replaced}: it has {bytesAfter} now. It can be taken back with file/undo.",
+    "file/delete": "I deleted {path}, which had {bytesBefore}. It can be taken back with file/undo.",
+    "file/undo": "I took it back: {path} is as it was before.",
+    "undo": "I took back what {command} had done.",
+    "room/say": "I said it.",
+    "room/create": "I made the room {room}.",
+    "data/create": "I added the record {id} to {collection}. It can be taken back with undo.",
+    "data/update": "I changed the record {id} of {collection}. It can be taken back with undo.",
+    "data/delete": "I deleted the record {id} of {collection}. It can be taken back with undo.",
+}
+_COUNTED = {"bytesAfter": ("byte", "bytes"), "bytesBefore": ("byte", "bytes"), "replaced": ("place", "places")}
+
+
+def describe_change(result: ToolResult) -> str:
+    """Describe what a call has changed; empty if its result does not say it."""
+    values = {**result.params, **(result.value if isinstance(result.value, dict) else {})}
+    said = {
+        key: counted(one, *_COUNTED[key]) if key in _COUNTED and isinstance(one, int) else name(str(one))
+        for key, one in values.items()
+        if one is not None
+    }
+    try:
+        return _CHANGES.get(result.command, "").format(**said)
+    except KeyError:
+        return ""
+
+
 def describe_approval(results: Sequence[ToolResult]) -> str:
     return "A person agreed, and it is done." if any(one.approved for one in results) else ""
 
@@ -194,6 +223,9 @@ def describe_result(result: ToolResult) -> str:
     """Describe any result by its form."""
     if result.status != "done":
         return describe_end(result)
+    changed = describe_change(result)
+    if changed:
+        return changed
     if result.value is None:
         return f"It gave:\n{quote(result.text)}" if result.text.strip() else f"{name(result.command)} gave nothing."
     if isinstance(result.value, dict) and "items" not in result.value:

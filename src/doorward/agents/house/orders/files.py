@@ -1,0 +1,294 @@
+"""Orders about files and folders: write, append, replace, make, move, copy and delete."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from doorward.agents.house import sentences
+from doorward.agents.house.orders.file_deletion import delete_matching
+from doorward.agents.house.orders.phrases import (
+    END,
+    FILE,
+    PATH,
+    QUOTED,
+    TARGET,
+    WIDE,
+    OrderText,
+    is_path,
+    is_quoted,
+    make_reading,
+    need,
+    place,
+    refuse,
+    unquote,
+    virtual,
+)
+from doorward.agents.house.orders.program_output import describe_output
+from doorward.agents.house.plan import NotOffered, Reading, Reply, Step, Steps
+from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.results import ToolResult
+from doorward.core import redact
+
+_INTO = rf"(?:to|into|in|inside)\s+{FILE}{PATH}"
+_SAYS = (
+    r"(?:saying|that\s+says|which\s+says|containing|that\s+contains|holding|reading|with\s+(?:the\s+|this\s+|its\s+)?"
+    r"(?:text|contents?|words|line)(?:\s+(?:of|being|saying))?)\s*:?\s+"
+)
+_LINE = (
+    r"(?:(?:the|a|an|another)\s+(?:new\s+)?(?:line|text|words?|item|sentence|note)\s*:?\s+"
+    r"(?:saying\s+|with\s+|reading\s+)?)?"
+)
+_AT_END = r"(?:to|at|on|onto)\s+(?:the\s+(?:very\s+)?(?:end|bottom)\s+of\s+)?"
+_NOT_CONTENT = re.compile(
+    r"(?:a|an|the|some|all|my|our|your|his|her|their|this|that|these|those|it|them|something|me|us|down|every|each|about"
+    r"|everything|anything|new|another|what|whatever|how|results?|output)\b",
+    re.IGNORECASE,
+)
+_DELETE = r"(?:delete|remove|erase|discard|trash|unlink|rm|get\s+rid\s+of|throw\s+away|throw\s+out)"
+_ONE_AT_A_TIME = "I delete one file at a time, or the files that fit a condition."
+
+
+def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
+    for reader in (_write, _empty, _append, _make_folder, _replace, _move, _copy, _delete, delete_matching):
+        found = reader(context, text)
+        if found is not None:
+            return found
+    return None
+
+
+def _write(context: RequestContext, text: OrderText) -> Reading | Reply | None:
+    make = r"(?:write|create|make|save|add|put|start)\s+(?:me\s+)?"
+    found = text.match_to_end(
+        rf"{make}{FILE}{PATH},?\s+{_SAYS}(?P<content>.+)$",
+        rf"{make}{FILE}{PATH},?\s+with\s+(?P<content>{QUOTED})(?:\s+in\s+it|\s+inside)?{END}",
+        rf"{make}{FILE}{PATH}:\s+(?P<content>.+)$",
+    ) or text.match(
+        rf"(?P<verb>write|save|put|store|note\s+down|jot\s+down)\s+{_LINE}(?P<content>{QUOTED})\s+{_INTO}{END}",
+        rf"(?:write|save|store)\s+(?P<content>{QUOTED})\s+as\s+{FILE}{PATH}{END}",
+        rf"{make}{FILE}{_SAYS}(?P<content>{QUOTED}),?\s+(?:called|named|at|as|in)\s+{PATH}{END}",
+        rf"(?P<verb>write|put)\s+(?P<bare>(?!{_NOT_CONTENT.pattern})[^\"“`]+?\s[^\"“`]+?)\s+{_INTO}{END}",
+    )
+    if found is None or not is_path(found["path"], context):
+        return None
+    groups = found.groupdict()
+    content = unquote(groups.get("content") or groups["bare"])
+    path = place(found["path"], context)
+    if is_path(content, context) and " " not in content and not is_quoted(groups.get("content") or ""):
+        return None
+    if (groups.get("verb") or "").lower() == "put" and not re.search(r"\bnew\b", found[0]) and _exists(context, path):
+        how = f'Say "append … to {path}" to add a line, or "write … into {path}" to replace what it holds.'
+        return refuse(f"{sentences.name(path)} exists already. {how}")
+
+    def steps() -> Steps:
+        command = need(context, "file/write", "vfs/write")
+        where = virtual(path) if command == "vfs/write" else path
+        (got,) = yield [Step(command, {"path": where, "content": content})]
+        return _describe_written(got, path)
+
+    return make_reading(context, "write a file", steps, f"write {path}")
+
+
+def _exists(context: RequestContext, path: str) -> bool:
+    return path in context.conversation.files
+
+
+def _describe_written(got: ToolResult, path: str) -> str:
+    return sentences.describe_change(got) or f"I changed {sentences.name(path)}. It can be taken back with undo."
+
+
+def _empty(context: RequestContext, text: OrderText) -> Reading | None:
+    found = text.match(
+        rf"(?:create|make|add|touch|start)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(?:empty|blank)\s+(?:text\s+)?"
+        rf"(?:file|document)\s+(?:(?:called|named|at)\s+)?{PATH}{END}",
+        rf"(?:create|make)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(?:text\s+)?(?:file|document)\s+"
+        rf"(?:(?:called|named|at)\s+)?{PATH}(?:\s+(?:that\s+is\s+empty|with\s+nothing\s+in\s+it))?{END}",
+        rf"touch\s+{PATH}{END}",
+    )
+    if found is None or not is_path(found["path"], context):
+        return None
+    path = place(found["path"], context)
+
+    def steps() -> Steps:
+        command = need(context, "file/write", "shell/touch")
+        new = {"path": path, "content": "", "expectedDigest": ""}
+        (got,) = yield [Step(command, new if command == "file/write" else {"files": [path]})]
+        return _describe_written(got, path)
+
+    return make_reading(context, "create a file", steps, f"create the empty file {path}")
+
+
+def _append(context: RequestContext, text: OrderText) -> Reading | None:
+    """Put a line behind the last one.
+
+    The file is read first: its last line may have no end. What the model is shown has no secrets in it, so it is not
+    written back where there is another way.
+    """
+    verb = r"(?:append|add|attach|put|write|insert|stick)\s+"
+    found = text.match(
+        rf"{verb}{_LINE}(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?{_AT_END}{FILE}{PATH}{END}",
+        rf"(?:append|add|attach)\s+(?:(?:the|an?|another)\s+(?:new\s+)?(?:line|text|words?|item)\s*:?\s+"
+        rf"|(?!{_NOT_CONTENT.pattern}))"
+        rf"(?P<content>[^\"“`]+?)\s+{_AT_END}{FILE}{PATH}{END}",
+        rf"(?:to|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+{_LINE}(?P<content>{QUOTED}){END}",
+    )
+    found = found or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
+    if found is None or not is_path(found["path"], context):
+        return None
+    content, path = unquote(found["content"]), place(found["path"], context)
+    if is_path(content, context) and " " not in content and not is_quoted(found["content"]):
+        return None
+
+    def steps() -> Steps:
+        need(context, "file/read")
+        (was,) = yield [Step("file/read", {"path": path}, lookup=True)]
+        old = was.value if isinstance(was.value, dict) else {}
+        if "vfs/append" in context.tools:
+            step = Step("vfs/append", {"path": virtual(path), "content": f"{content}\n", "newLine": True})
+        else:
+            need(context, "file/write")
+            held = str(old.get("content", ""))
+            if old.get("cut") or not old.get("digest") or redact.HIDDEN in held:
+                raise NotOffered("vfs/append")
+            whole = f"{held}{'' if not held or held.endswith(chr(10)) else chr(10)}{content}\n"
+            step = Step("file/write", {"path": path, "content": whole, "expectedDigest": old["digest"]})
+        (got,) = yield [step]
+        return _describe_written(got, path)
+
+    return make_reading(context, "append to a file", steps, f"append to {path}")
+
+
+def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
+    kind = r"(?:sub)?(?:folder|directory|dir)"
+    found = text.match(
+        rf"(?:make|create|add|start|set\s+up)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:(?:new|empty)\s+)*{kind}\s+"
+        rf"(?:(?:called|named)\s+)?{PATH}{END}",
+        rf"(?:make|create|add)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?{PATH}\s+{kind}{END}",
+        rf"mkdir\s+(?:-p\s+)?{PATH}{END}",
+    )
+    if found is None:
+        return None
+    path = place(found["path"], context)
+
+    def steps() -> Steps:
+        command = need(context, "vfs/make", "shell/mkdir")
+        params: dict[str, Any] = (
+            {"path": virtual(path)} if command == "vfs/make" else {"parents": True, "paths": [path]}
+        )
+        (got,) = yield [Step(command, params)]
+        made = f"I made the folder {sentences.name(path)}."
+        return made if command == "vfs/make" else describe_output(got, made)
+
+    return make_reading(context, "make a folder", steps, f"make the folder {path}")
+
+
+def _replace(context: RequestContext, text: OrderText) -> Reading | None:
+    old, new = rf"(?P<old>{QUOTED}|[^\"“`]+?)", rf"(?P<new>{QUOTED}|[^\"“`]+?)"
+    what = rf"(?P<all>(?:all|every|each)\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:text|words?|number|value)\s+)?{old}"
+    found = text.match(
+        rf"(?:replace|change|substitute|swap)\s+{what}\s+(?:with|by|to|for|into)\s+{new}(?P<everywhere>\s+everywhere)?"
+        rf"\s+(?:in|inside|within)\s+{FILE}{PATH}{END}",
+        rf"in\s+{FILE}{PATH},?\s+(?:replace|change)\s+{what}\s+(?:with|by|to|for|into)\s+{new}(?P<everywhere>\s+everywhere)?{END}",
+        rf"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+from\s+{old}\s+to\s+{new}"
+        rf"\s+(?:in|inside|within)\s+{FILE}{PATH}{END}",
+    )
+    if found is None or not is_path(found["path"], context):
+        return None
+    groups = found.groupdict()
+    path = place(found["path"], context)
+    params: dict[str, Any] = {"path": path, "oldString": unquote(found["old"]), "newString": unquote(found["new"])}
+    if groups.get("all") or groups.get("everywhere"):
+        params["replaceAll"] = True
+
+    def steps() -> Steps:
+        need(context, "file/edit")
+        (got,) = yield [Step("file/edit", params)]
+        return _describe_written(got, path)
+
+    return make_reading(context, "replace text in a file", steps, f"replace text in {path}")
+
+
+def _move(context: RequestContext, text: OrderText) -> Reading | None:
+    thing = r"(?:the\s+|my\s+)?(?:(?:file|folder|directory|document)\s+)?"
+    to = r"(?:to|as|into|over\s+to|->)\s+(?:the\s+)?(?:(?:folder|directory|file|name)\s+)?"
+    found = text.match(
+        rf"(?P<verb>rename|move|mv)\s+{thing}{PATH}\s+{to}{TARGET}{END}",
+        rf"(?P<verb>mv)\s+{PATH}\s+{TARGET}{END}",
+        rf"(?P<verb>change)\s+the\s+name\s+of\s+{thing}{PATH}\s+(?:to|into)\s+{TARGET}{END}",
+    )
+    if found is None or not is_path(found["path"], context):
+        return None
+    source, target = place(found["path"], context), place(found["target"], context)
+    if found["verb"].lower() not in ("move", "mv") and "/" in source and "/" not in target:
+        target = f"{source.rpartition('/')[0]}/{target}"  # A file that is renamed stays in its folder.
+
+    def steps() -> Steps:
+        return (yield from _transfer(context, source, target, ("shell/mv", "vfs/move"), "I moved"))
+
+    return make_reading(context, "move a file", steps, f"move {source} to {target}")
+
+
+def _copy(context: RequestContext, text: OrderText) -> Reading | None:
+    thing = r"(?:the\s+|my\s+)?(?:(?:file|folder|document)\s+)?"
+    at = r"(?:to|as|into|in|at|under|called|named)\s+(?:the\s+)?(?:(?:folder|directory|file|name)\s+)?"
+    found = text.match(
+        rf"(?:copy|duplicate|cp|back\s*up)\s+{thing}{PATH}\s+{at}{TARGET}{END}",
+        rf"cp\s+{PATH}\s+{TARGET}{END}",
+        rf"(?:make|create|put|save)\s+(?:me\s+)?(?:an?(?:other)?\s+)?(?:copy|duplicate|backup)\s+of\s+{thing}{PATH}\s+{at}{TARGET}{END}",
+    )
+    if found is None or not is_path(found["path"], context):
+        return None
+    source, target = place(found["path"], context), place(found["target"], context)
+
+    def steps() -> Steps:
+        return (yield from _transfer(context, source, target, ("shell/cp", "vfs/copy"), "I copied"))
+
+    return make_reading(context, "copy a file", steps, f"copy {source} to {target}")
+
+
+def _transfer(context: RequestContext, source: str, target: str, commands: tuple[str, str], did: str) -> Steps:
+    command = need(context, *commands)
+    programs = {"sources": [source], "destination": target}
+    tree = {"source": virtual(source), "target": virtual(target)}
+    (got,) = yield [Step(command, tree if command.startswith("vfs/") else programs)]
+    return describe_output(got, f"{did} {sentences.name(source)} to {sentences.name(target)}.")
+
+
+def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
+    folder = text.match(
+        rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?(?:folder|directory)\s+(?:(?:called|named)\s+)?{PATH}{END}",
+        rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?{PATH}\s+(?:folder|directory){END}",
+    )
+    if folder is not None and place(folder["path"], context).strip("./~"):
+        path = place(folder["path"], context)
+        if WIDE.fullmatch(path):
+            return None
+
+        def remove() -> Steps:
+            need(context, "shell/rm")
+            (got,) = yield [Step("shell/rm", {"recursive": True, "paths": [path]})]
+            return describe_output(got, f"I deleted the folder {sentences.name(path)}.")
+
+        return make_reading(context, "delete a folder", remove, f"delete the folder {path}")
+    several = text.match(rf"{_DELETE}\s+(?P<all>.+?(?:,|\s+and)\s+.+?){END}")
+    if several is not None:
+        names = [one for one in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", several["all"]) if one]
+        if all(is_path(one.removeprefix("the ").removeprefix("files "), context) for one in names):
+            return refuse(_ONE_AT_A_TIME)
+    found = text.match(rf"{_DELETE}\s+{FILE}{PATH}(?:\s+file)?(?:\s+(?:from\s+the\s+workspace|for\s+good))?{END}")
+    if (
+        found is None
+        or not is_path(found["path"], context)
+        or f"{unquote(found['path']).rstrip('/')}/" in context.conversation.files
+    ):
+        return None
+    path = place(found["path"], context)
+    if not re.search(r"\.\w{1,10}$", path) and path not in context.conversation.files:
+        return None
+
+    def steps() -> Steps:
+        need(context, "file/delete")
+        (got,) = yield [Step("file/delete", {"path": path})]
+        return sentences.describe_change(got) or f"I deleted {sentences.name(path)}."
+
+    return make_reading(context, "delete a file", steps, f"delete {path}")

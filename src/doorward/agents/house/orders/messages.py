@@ -1,0 +1,34 @@
+"""Orders to say something in a room."""
+
+from __future__ import annotations
+
+from doorward.agents.house.orders.phrases import END, QUOTED, OrderText, make_reading, need, unquote
+from doorward.agents.house.plan import Reading, Step, Steps
+from doorward.agents.house.request_context import RequestContext
+
+_ROOM = (
+    r"(?:the\s+)?(?:(?:room|channel)\s+)?(?:(?:called|named)\s+)?#?[\"'“`]?(?P<room>(?!file\b|folder\b)[a-z][\w-]{0,62})"
+    r"[\"'”`]?(?:\s+(?:room|channel|chat))?"
+)
+
+
+def read(context: RequestContext, text: OrderText) -> Reading | None:
+    what = r"\s+(?:(?:the|a|this)\s+)?(?:(?:message|text|note|words)\s*:?\s+)?(?:saying\s+)?"
+    found = text.match(
+        rf"(?:say|post|send|announce){what}(?P<content>{QUOTED})\s+(?:in|to|into|on)\s+{_ROOM}{END}",
+        rf"(?:write|put|drop){what}(?P<content>{QUOTED})\s+(?:in|to|into|on)\s+(?=.*\b(?:room|channel)\b){_ROOM}{END}",
+        rf"(?:in|into)\s+{_ROOM},?\s+(?:say|post|announce)\s+(?P<content>{QUOTED}){END}",
+    ) or text.match_to_end(
+        rf"(?:post|send|put)\s+(?:an?\s+|the\s+)?message\s+(?:to|in|into)\s+{_ROOM}\s*(?:saying|:|that\s+says)\s+"
+        r"(?P<content>.+)$"
+    )
+    if found is None:
+        return None
+    params = {"text": unquote(found["content"]), "name": found["room"].lower()}
+
+    def steps() -> Steps:
+        need(context, "room/say")
+        yield [Step("room/say", params)]
+        return "I said it."
+
+    return make_reading(context, "say in a room", steps, f"say it in {found['room']}")

@@ -1,0 +1,97 @@
+"""Parts of an order: paths, quotations and content, as they are typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from doorward.agents.house.mood import strip_back, strip_front
+from doorward.agents.house.plan import NotOffered, Reading, Reply, Steps
+from doorward.agents.house.request_context import RequestContext
+
+QUOTED = r"(?:\"[^\"]+\"|“[^”]+”|`[^`]+`|(?<!\w)'[^']+'(?!\w)|‘[^’]+’)"
+_BARE = r"[\w.~/@+-]*[\w/~]"
+PATH = rf"(?P<path>{QUOTED}|{_BARE})"
+TARGET = rf"(?P<target>{QUOTED}|{_BARE})"
+FILE = (
+    r"(?:(?:the|a|an|my|our|that|this)\s+)?(?:(?:new|text|old|small|short)\s+)*(?:(?:file|document)\s+)?"
+    r"(?:(?:called|named)\s+)?"
+)
+END = r"\s*[.!]*$"
+WIDE = re.compile(r"\b(?:all|every|everything|any|anything|each|whole|entire|\w*body)\b|\*", re.IGNORECASE)
+_ENDS = {"'": "'", '"': '"', "`": "`", "“": "”", "‘": "’"}
+_NAMED = re.compile(r"[\w@+-][\w.@+-]*\.\w{1,10}|\.\w[\w.-]*")
+
+
+class OrderText:
+    """The text of an order without courtesy."""
+
+    def __init__(self, text: str) -> None:
+        self.to_end = strip_front(text)
+        """With everything up to its end, for content that is not quoted."""
+        self.bare = strip_back(self.to_end).rstrip("? ")
+        """Without courtesy at the end either."""
+
+    def match(self, *patterns: str) -> re.Match[str] | None:
+        found = (re.match(one, self.bare, re.IGNORECASE) for one in patterns)
+        return next((one for one in found if one is not None), None)
+
+    def match_to_end(self, *patterns: str) -> re.Match[str] | None:
+        found = (re.match(one, self.to_end, re.IGNORECASE | re.DOTALL) for one in patterns)
+        return next((one for one in found if one is not None), None)
+
+
+def unquote(text: str) -> str:
+    """Return the text between quotation marks, if they hold all of it."""
+    text = text.strip()
+    end = _ENDS.get(text[:1], "")
+    inside = text[1:-1]
+    return inside if end and len(text) > 2 and text.endswith(end) and end not in inside else text
+
+
+def is_quoted(text: str) -> bool:
+    return unquote(text) != text.strip()
+
+
+def is_path(text: str, context: RequestContext) -> bool:
+    """Whether a word is the path of a file: it has an ending or a folder, or the folder holds such a file."""
+    path = unquote(text)
+    if not path or any(one in path for one in "*?\n") or path.strip("./~") == "":
+        return False
+    known = context.conversation.files
+    last = path.rstrip("/").rpartition("/")[2]
+    return "/" in path or _NAMED.fullmatch(last) is not None or path in known or f"{path}/" in known
+
+
+def place(path: str, context: RequestContext) -> str:
+    """Return a path as the file commands take it; home and tmp are folders of the workspace."""
+    path, user = unquote(path), context.conversation.speaker
+    if path == "~" or path.startswith("~/"):
+        return f"home/{user}{path[1:]}" if user else f"home{path[1:]}"
+    return path[1:] if path.startswith(("/tmp", "/home")) else path  # noqa: S108
+
+
+def virtual(path: str) -> str:
+    """Return the same path from the top of the virtual tree."""
+    if path.startswith(("/", "~")):
+        return path
+    first = path.partition("/")[0]
+    return f"/{path}" if first in ("home", "tmp") else "/workspace" if path == "." else f"/workspace/{path}"
+
+
+def need(context: RequestContext, *commands: str) -> str:
+    """Return the first of these commands that is offered. Raises NotOffered."""
+    found = context.offered(*commands)
+    if not found:
+        raise NotOffered(commands[0])
+    return found
+
+
+def make_reading(context: RequestContext, name: str, steps: Callable[[], Steps], says: str) -> Reading:
+    """Return the reading of an order, whose grammar accounts for every word."""
+    every = frozenset(range(len(context.request)))
+    return Reading(name=name, steps=steps, explained=every, changes=True, says=says)
+
+
+def refuse(why: str) -> Reply:
+    return Reply(f"I did nothing: {why}", "declined")
