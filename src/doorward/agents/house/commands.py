@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house.plan import Reading, Step, Steps
-from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import describe_result
 from doorward.agents.house.topics.machine import describe_program
@@ -31,7 +30,12 @@ _IGNORED = ("sh/", "agent/ask", "help/")
 _RUN = re.compile(
     r"(?:please )?(?:(?:run|execute|call|start)\s+)?(?:the (?:command|program)\s+)?(?P<name>[\w/-]+)(?P<rest>.*)", re.I
 )
-_ON = re.compile(r"\s+(?:on|for|of|with)\s+(?:the file\s+)?(?P<path>[\w./~-]+)\W*", re.I)
+_ON = re.compile(
+    r"\s+(?:the )?(?:lines? |words? |content |file )?(?:(?:on|for|of|with|in) )?(?:the )?(?:file )?"
+    r"(?P<path>[\w~-]*[./][\w./~-]*\w)\W*",
+    re.IGNORECASE,
+)
+_PRONOUNS = frozenset(("it", "its", "them", "those", "these", "that", "they", "their"))
 _FILES = ("files", "file", "paths", "path")
 
 
@@ -249,8 +253,11 @@ def _read_near(context: RequestContext) -> Reading | None:
     tool = context.tools[entry.command]
     if not tool.reads_only or (len(ranked) > 1 and score - ranked[1][0] < _CLEAR):
         return None
-    asked = Request(context.text)
-    left = {asked.tokens[one].stem for one in asked.meaningful} - entry.stems
+    asked = context.request
+    stems = {asked.tokens[one].stem for one in asked.meaningful}
+    left = stems - entry.stems
+    if len(stems) < 2 or any(one.lower in _PRONOUNS for one in asked.tokens) or asked.has("how many"):
+        return None
     params = dict(entry.use.params) if entry.use else {}
     if left or any(one not in params for one in tool.schema.get("required") or ()):
         return None

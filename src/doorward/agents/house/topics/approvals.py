@@ -31,6 +31,8 @@ def read(context: RequestContext) -> Iterable[Reading]:
     span, limit = wording.span(), wording.limit()
     if state in ("approved", "denied", "decided") and not nouns and not wording.has("who|whom|person|people|anybody"):
         return
+    if state == "pending" and not nouns and not wording.has("what|who|which|anything|something|call|command|request"):
+        return
     wording.take(words.who)
     doer = wording.doer()
     wording.take(words.may)

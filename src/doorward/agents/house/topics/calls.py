@@ -106,14 +106,16 @@ def read(context: RequestContext) -> Iterable[Reading]:
     if (wording.has("by|per|each|every")) and wording.has(f"per {_HOURS}|by {_HOURS}|each {_HOURS}|every {_HOURS}"):
         yield from _read_chart(wording)
         return
-    group = _group(wording)
+    group = _group(wording) or _busiest(wording, nouns=nouns, who=who)
     span = wording.span()
     command = wording.command()
     limit = wording.limit()
     longer = _duration(wording)
     did = wording.has(words.did)
     doer = wording.doer()
-    asks = nouns or happened or statuses or (command and (who or did)) or (doer and did)
+    if command and Wording(context).has(vocabulary().help.describe):
+        return
+    asks = nouns or happened or (command and (who or did)) or (doer and did) or (statuses and wording.has(words.asks))
     if not asks or (nouns and not (statuses or doer or span or limit or group or command or longer or happened or who)):
         return
     wording.take(words.did)
@@ -155,9 +157,16 @@ def _statuses(wording: Wording) -> tuple[str, ...]:
 def _group(wording: Wording) -> str:
     for words, field in _GROUPS.items():
         for one in words.split("|"):
-            if wording.take(f"by {one}|per {one}|each {one}|every {one}|grouped by {one}|which {one} most"):
+            if wording.take(f"by {one}|per {one}|each {one}|every {one}|grouped by {one}"):
                 return field
     return ""
+
+
+def _busiest(wording: Wording, *, nouns: bool, who: bool) -> str:
+    """Take `most`: groups are listed with the largest first."""
+    if not (nouns or who) or wording.has("most recent") or not wording.take(vocabulary().calls.most):
+        return ""
+    return "caller" if who or wording.take("caller|agent|user|persona|person") else "command"
 
 
 def _duration(wording: Wording) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -45,11 +46,17 @@ def _describe(context: RequestContext, command: str) -> Steps:
         (result,) = yield [Step("help/describe", {"command": command})]
         one: dict[str, Any] = result.value if isinstance(result.value, dict) else {}
         usage = f"\nUsage: {one_line(str(one['usage']), 300)}" if one.get("usage") else ""
-        text = one_line(str(one.get("description") or one.get("summary") or ""), 600)
-        return f"{name(str(one.get('name') or command))}: “{text}”{usage}"
+        text = str(one.get("description") or one.get("summary") or _field(result.text, "description"))
+        return f"{name(command)}: “{one_line(text, 600)}”{usage}"
     if command not in context.tools:
         raise NotOffered("help/describe")
     return f"{name(command)}: “{one_line(context.tools[command].description, 600)}”"
+
+
+def _field(text: str, field: str) -> str:
+    """Return a field of a result that was too long to be shown as a whole."""
+    found = re.search(rf'"{field}": ?"((?:[^"\\]|\\.)*)"', text)
+    return found[1].replace("\\n", " ") if found else ""
 
 
 def _search(context: RequestContext, query: str) -> Steps:

@@ -19,7 +19,7 @@ _WHO = "^ who am i|^ what user am i|^ which user am i|^ whoami|what account am i
 def read(context: RequestContext) -> Iterable[Reading]:
     wording = Wording(context)
     if wording.take(_WHO):
-        wording.take("user|username|account|logged|login|here")
+        wording.take("user|username|account|log in as|log in|login|here")
         yield wording.reading("who am i", lambda: _who(context), "who you are")
     for program in vocabulary().programs:
         wording = Wording(context)

@@ -135,7 +135,8 @@ def _messages(context: RequestContext, query: _Query) -> Steps:
     asked = " ".join(context.conversation.whole.split())
     items = [one for one in listed.items if isinstance(one, dict) and _text(one) and _text(one) != asked]
     if query.about:
-        items = _best([one for one in items if query.sender or not _text(one).endswith("?")], query.about)
+        told = [one for one in items if not _text(one).endswith("?")]
+        items = _best(items if query.sender else told or items, query.about)
     return _describe(context, query, items[:limit], len(items))
 
 

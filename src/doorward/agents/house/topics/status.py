@@ -34,7 +34,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
         wording.take(words.health_may)
         yield wording.reading("health", lambda: _health(context), "whether everything is well")
     wording = Wording(context)
-    if wording.take(words.log):
+    if wording.take(words.log) and not wording.has("everything|all well|all okay|all good|log in|log out"):
         yield _read_log(wording)
 
 

@@ -23,7 +23,6 @@ from doorward.agents.house.sentences import (
 from doorward.agents.house.topics.calls import all_of, describe_groups, within
 from doorward.agents.house.topics.vocabulary import Thing, vocabulary
 from doorward.agents.house.topics.wording import Wording
-from doorward.agents.house.words import name_words, stem
 
 _MOST = 200
 _SHOWN = 40
@@ -47,7 +46,7 @@ class _Query(msgspec.Struct, frozen=True, kw_only=True):
 def read(context: RequestContext) -> Iterable[Reading]:
     for thing in vocabulary().things:
         wording = Wording(context)
-        if not wording.find(thing.words) or _is_own_collection(context, thing):
+        if not wording.find(thing.words):
             continue
         query = _read(wording, thing)
         says = f"{thing.many}{query.how}" if not query.name else f"the {thing.one} {query.name}"
@@ -60,12 +59,6 @@ def _steps(context: RequestContext, query: _Query) -> Any:
     if query.thing.many == "recipes" and query.name:
         return lambda: _recipe(context, query.name)
     return lambda: _things(context, query)
-
-
-def _is_own_collection(context: RequestContext, thing: Thing) -> bool:
-    """Whether the people here have a collection of that name themselves."""
-    own = {stem(name_words(one.name)[-1]) for one in context.conversation.data if one.kind != "system" and one.name}
-    return stem(thing.one) in own or stem(thing.many) in own
 
 
 def _read(wording: Wording, thing: Thing) -> _Query:
@@ -92,9 +85,10 @@ def _read(wording: Wording, thing: Thing) -> _Query:
     for phrases, one in thing.fields.items():
         if wording.take(phrases) and not group and not any(one in each or "$not" in each for each in conditions):
             field = one
+    wording.take(thing.may)
+    conditions += _named_values(wording, thing, said)
     leads = thing.names_behind.split("|") if thing.names_behind else ()
     called = wording.name(thing.words, thing.collection, thing.label[0], leads) if wording.rest else ""
-    wording.take(thing.may)
     how = "".join(f" ({one})" for one in [", ".join(said)] if one) + (f" created {span.says}" if span else "")
     newest = 0 if limit is None else (limit.most or 10) * (1 if limit.newest else -1)
     return _Query(
@@ -110,11 +104,27 @@ def _read(wording: Wording, thing: Thing) -> _Query:
     )
 
 
+def _named_values(wording: Wording, thing: Thing, said: list[str]) -> list[dict[str, Any]]:
+    """Take a value beside the name of its field: `with the recipe support`, `the support recipe`."""
+    found = []
+    for phrases, field in thing.fields.items():
+        if field not in thing.named:
+            continue
+        for place in sorted(wording.find(phrases)):
+            beside = next((one for one in (place + 1, place - 1) if one in wording.rest), None)
+            if beside is not None:
+                wording.used.add(beside)
+                value = wording.request.tokens[beside].text
+                said.append(f"{field} {name(value)}")
+                found.append({field: value})
+    return found
+
+
 def _things(context: RequestContext, query: _Query) -> Steps:
     thing = query.thing
     where = [*query.conditions, *within("createdAt", query.span)]
     if query.name:
-        where.append({"$or": [{one: query.name} for one in thing.label]})
+        where = [{"$or": [{one: query.name} for one in thing.label]}]
     if query.group and thing.collection:
         if not context.offered("data/aggregate"):
             raise NotOffered("data/aggregate")
@@ -138,10 +148,11 @@ def _things(context: RequestContext, query: _Query) -> Steps:
     more = [f"{number(total - len(names))} more"] if total > len(names) else []
     facts = {"is": "is" if total == 1 else "are", "counted": counted(total, thing.one, thing.many), "how": query.how}
     if not total:
-        return thing.none.format(many=thing.many, **facts)
+        return f"I see no {thing.many}{query.how}." if query.how else thing.none.format(many=thing.many, **facts)
     head = thing.head.format(**facts)
     if query.newest:
-        return f"The {'newest' if query.newest > 0 else 'oldest'} {thing.many}: {in_a_row(names)}."
+        noun = thing.one if len(names) == 1 else thing.many
+        return f"The {'newest' if query.newest > 0 else 'oldest'} {noun}: {in_a_row(names)}."
     return f"{head}." if query.count and total > _SHOWN else f"{head}: {in_a_row([*names, *more])}."
 
 
@@ -150,6 +161,11 @@ def _describe_one(query: _Query, items: list[dict[str, Any]]) -> str:
     if not items:
         return f"There is no {thing.one} {name(query.name)} that I can see."
     one = items[0]
+    if query.conditions:
+        fits = all(one.get(field) == given for each in query.conditions for field, given in each.items())
+        fields = [field for each in query.conditions for field in each if field in one]
+        facts = in_a_row([f"{field_words(field)} {value(field, one[field])}" for field in fields])
+        return f"{'Yes' if fits else 'No'}: the {thing.one} {name(query.name)} has {facts}."
     if query.field:
         said = value(query.field, one.get(query.field))
         return f"The {field_words(query.field)} of the {thing.one} {name(query.name)} is {said}."

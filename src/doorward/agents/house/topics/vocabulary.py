@@ -21,6 +21,9 @@ class CallWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wrong: str
     succeeded: str
     reasons: str
+    most: str
+    asks: str
+    """Words without which a word such as `denied` is no question."""
     chart: str
     may: str
     """Words that may stand beside the others and change nothing."""
@@ -90,9 +93,11 @@ class Thing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """The command that lists it where `data/list` is not offered, or where it is no collection."""
     label: tuple[str, ...] = ("id",)
     head: str = "There {is} {counted}{how}"
-    none: str = "There are no {many}{how}."
+    none: str = "There are no {many}."
     fields: dict[str, str] = {}
     """Phrases and the field that they name."""
+    named: tuple[str, ...] = ()
+    """The fields beside whose name a value may stand."""
     values: dict[str, dict[str, Any]] = {}
     """Phrases and the condition that they mean."""
     names_behind: str = ""

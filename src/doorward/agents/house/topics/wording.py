@@ -16,7 +16,10 @@ from doorward.agents.house.words import singular, stem
 _BETWEEN = frozenset(("a", "an", "the", "'s", "our", "my", "your", "all", "any", "of", "there", "these", "those"))
 """Words that may stand between the words of a phrase."""
 _BEFORE_NAME = frozenset(("the", "our", "room", "user", "called", "named", "channel", "recipe", "persona"))
-_DONE = frozenset(stem(one) for one in ("do", "run", "make", "try", "call", "execute", "use", "attempt", "request"))
+_DO = frozenset(
+    ("do", "done", "doing", "run", "make", "made", "try", "tried", "call", "execute", "executed", "use", "used", "up")
+)
+_DID = frozenset(("did", "ran", "made", "tried", "executed", "used", "attempted", "requested", "performed"))
 _NEWEST = "last|latest|newest|most recent|recent|recently|lately"
 _OLDEST = "first|oldest|earliest"
 _COMMAND = re.compile(r"[a-z][\w-]*(?:/[\w.-]+)+")
@@ -133,14 +136,18 @@ class Wording:
         tokens, speaker = self.request.tokens, self.context.conversation.speaker
         known = self.known("users", "id") | self.known("executions", "caller")
         for place, one in enumerate(tokens):
-            before, after = self._lower(place - 1), tokens[place + 1].stem if place + 1 < len(tokens) else ""
-            mine = speaker and one.lower in ("i", "me", "my")
-            if mine and (one.lower == "my" or before in ("did", "have", "by", "from") or after in _DONE):
-                self.used.add(place)
-                return speaker
+            before, after = self._lower(place - 1), self._lower(place + 1)
+            does = before in ("did", "has", "have", "was", "is") and any(
+                each.lower in _DO for each in tokens[place + 1 :]
+            )
+            if speaker and one.lower in ("i", "me", "my"):
+                if one.lower == "my" or does or before in ("by", "from") or after in _DID:
+                    self.used.add(place)
+                    return speaker
+                continue
             if not self._is_free(place):
                 continue
-            if one.lower in known or before in ("did", "by", "has") or after == "'s" or after in _DONE:
+            if one.lower in known or does or before == "by" or after == "'s" or after in _DID:
                 self.guessed_name |= one.lower not in known
                 self.used.add(place)
                 self.take(f"{one.lower} do|do {one.lower}")
