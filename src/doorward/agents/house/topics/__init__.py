@@ -19,7 +19,7 @@ from doorward.agents.house.topics import (
     status,
     things,
 )
-from doorward.agents.house.topics.follow_up import expand
+from doorward.agents.house.topics.follow_up import expand, is_elliptic
 from doorward.agents.house.words import name_words, stem
 
 _TOPICS = (status, calls, approvals, messages, rooms, things, schemas, machine, help)
@@ -29,7 +29,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
     """Return the best reading that explains every word, or else all readings."""
     found = _readings(context)
     complete = _complete(context, found)
-    if complete:
+    if complete and not (context.earlier and is_elliptic(context.text)):
         return [max(complete, key=lambda one: one.score)]
     for text in expand(context):
         again = context.with_text(text)
@@ -38,7 +38,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
             every = frozenset(range(len(context.request)))
             best = max(whole, key=lambda one: one.score)
             return [msgspec.structs.replace(best, explained=every, score=best.score - 0.1)]
-    return found
+    return [max(complete, key=lambda one: one.score)] if complete else found
 
 
 def _readings(context: RequestContext) -> list[Reading]:

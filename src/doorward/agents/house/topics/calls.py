@@ -50,16 +50,24 @@ class _Query(msgspec.Struct, frozen=True, kw_only=True):
     """Whether calls that only read something are left out."""
 
     @property
-    def says(self) -> str:
-        """The conditions as they stand behind a noun."""
+    def which(self) -> str:
+        """The conditions as they stand behind a noun, without the period."""
         parts = [
+            "that are running" if self.statuses == ("running",) else "",
             f"of {name(self.command)}" if self.command else "",
             f"by {name(self.doer)}" if self.doer else "",
             f"in {name(self.room)}" if self.room else "",
             f"over {number(self.longer / 1000)} s long" if self.longer else "",
-            self.span.says if self.span else "",
         ]
         return "".join(f" {one}" for one in parts if one)
+
+    @property
+    def when(self) -> str:
+        return f" {self.span.says}" if self.span else ""
+
+    @property
+    def says(self) -> str:
+        return self.which + self.when
 
     def where(self, time: str = "at", status: str = "status") -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -97,6 +105,8 @@ def read(context: RequestContext) -> Iterable[Reading]:
         yield from _read_chart(wording)
         return
     wording = Wording(context)
+    if wording.has(words.decided):
+        return
     statuses = _statuses(wording)
     nouns = wording.take(words.nouns)
     who = wording.take(words.who)
@@ -112,7 +122,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
     limit = wording.limit()
     longer = _duration(wording)
     did = wording.has(words.did)
-    doer = wording.doer()
+    doer = wording.doer(("with", "to", "for") if statuses else ())
     if command and Wording(context).has(vocabulary().help.describe):
         return
     asks = nouns or happened or (command and (who or did)) or (doer and did) or (statuses and wording.has(words.asks))
@@ -136,7 +146,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
         lately=happened and not (statuses or doer or command),
     )
     says = f"calls{query.says}"
-    if statuses and not group:
+    if statuses and not group and statuses != ("running",):
         yield wording.reading("failed calls", lambda: _failures(context, query), f"failed or refused {says}")
     else:
         yield wording.reading("calls", lambda: _calls(context, query), says)
@@ -147,6 +157,9 @@ def _statuses(wording: Wording) -> tuple[str, ...]:
     failed, refused = wording.take(words.failed), wording.take(words.refused)
     if wording.take(words.expired):
         return ("expired",)
+    if wording.take(words.running):
+        wording.take("right now")
+        return ("running",)
     if wording.take(words.wrong) or (failed and refused):
         return ("failed", "refused", *_DECIDED)
     if refused:
@@ -213,9 +226,11 @@ def _describe_failures(context: RequestContext, query: _Query, items: list[dict[
     names: dict[tuple[str, ...], str] = {("failed",): "failed", ("expired",): "expired", ("done",): "succeeded"}
     ended = names.get(query.statuses, "")
     one, many = (ended, ended) if ended else ("failed or was refused", "failed or were refused")
+    noun = f"call{query.which}" if query.which else "command"
+    nouns = f"calls{query.which}" if query.which else "commands"
     if not total:
-        return f"I see no command that {one}{query.says}."
-    head = f"One command {one}{query.says}" if total == 1 else f"{number(total)} commands {many}{query.says}"
+        return f"I see no {noun} that {one}{query.when}."
+    head = f"One {noun} {one}{query.when}" if total == 1 else f"{number(total)} {nouns} {many}{query.when}"
     if query.count:
         return f"{head}."
     order = "" if total == 1 else ", newest first"
@@ -273,7 +288,8 @@ def _describe_calls(context: RequestContext, query: _Query, listed: ToolResult) 
         return f"I see no calls{query.says}." if not query.lately else f"Nothing happened{query.says}."
     if query.limit and query.limit.most:
         which = "newest" if query.limit.newest else "oldest"
-        return f"The {number(len(lines))} {which} calls{query.says}:\n{bullets(lines, 200)}"
+        those = f"{which} call" if len(lines) == 1 else f"{number(len(lines))} {which} calls"
+        return f"The {those}{query.says}:\n{bullets(lines, 200)}"
     more = " at least" if listed.has_more else ""
     head = f"One call{query.says}" if len(lines) == 1 else f"There were{more} {number(len(lines))} calls{query.says}"
     if query.lately:

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.topics.wording import Wording
 
-_LEAD = re.compile(
-    r"^(?:and|or|what about|how about|now|then|only|just|same for|for|of|in|by|the|those|them|also|but)\b\W*", re.I
-)
+_LEAD = re.compile(r"^(?:and|or|what about|how about|now|then|only|just|same for|also|but)\b\W*", re.I)
+_JOINT = re.compile(r"^(?:for|of|in|by|the|those|them|room)\b\W*", re.IGNORECASE)
 _COUNT = re.compile(
     r"^(?:and )?(?:how many|count|number)\b(?: (?:of )?(?:those|them|these|that|were|are|there|was|it))*\W*$", re.I
 )
 _WHY = re.compile(r"^(?:and )?(?:why|for what reason|what was the reason)\b.{0,20}$", re.I)
 _GROUP = re.compile(r"^(?:and |now )?(?:group (?:them|those|it) )?(?:by|per) (?P<field>\w+)\W*$", re.I)
+_GROUPED = re.compile(r"\s+(?:by|per) \w+$", re.IGNORECASE)
 _MAX_DEPTH = 3
 _MAX_WORDS = 6
 
@@ -31,9 +31,14 @@ def expand(context: RequestContext) -> Iterator[str]:
     elif _WHY.match(text):
         yield f"{earlier} why"
     elif found := _GROUP.match(text):
-        yield f"{earlier} by {found['field']}"
+        yield f"{_GROUPED.sub('', earlier.rstrip(' ?.!'))} by {found['field']}"
     else:
         yield from _replaced(context, earlier, text)
+
+
+def is_elliptic(text: str) -> bool:
+    """Whether a request cannot stand alone."""
+    return any(one.match(text.strip()) for one in (_LEAD, _COUNT, _WHY, _GROUP))
 
 
 def _earlier(context: RequestContext, depth: int) -> str:
@@ -41,7 +46,7 @@ def _earlier(context: RequestContext, depth: int) -> str:
     if not context.earlier:
         return ""
     text = context.earlier[0]
-    if depth and _LEAD.match(text) and len(context.earlier) > 1:
+    if depth and is_elliptic(text) and len(context.earlier) > 1:
         before = context.with_text(text, context.earlier[1:])
         return next(iter(expand(before)), text)
     return text
@@ -50,7 +55,7 @@ def _earlier(context: RequestContext, depth: int) -> str:
 def _replaced(context: RequestContext, earlier: str, text: str) -> Iterator[str]:
     """Put the period or the name of a request into the place of the one in the earlier request."""
     rest = text.strip(" ?.!")
-    while found := _LEAD.match(rest):
+    while found := _LEAD.match(rest) or _JOINT.match(rest):
         rest = rest[found.end() :]
     if not rest:
         return

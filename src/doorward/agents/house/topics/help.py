@@ -33,8 +33,9 @@ def read(context: RequestContext) -> Iterable[Reading]:
         text = f"{number(len(context.tools))} commands are offered to me here, in the areas {areas}."
         yield wording.reading("offered commands", answer_with(text), "the commands that are offered here", 0.9)
     wording = Wording(context)
+    calls = vocabulary().calls
     behind = wording.behind(words.search)
-    if behind:
+    if behind and not context.spans and not wording.has(f"{calls.failed}|{calls.refused}|not"):
         query = context.request.between(min(wording.find(words.search)), len(context.request)).strip(" ?.!")
         sought = " ".join(one.text for one in behind)
         wording.used |= set(range(len(context.request)))

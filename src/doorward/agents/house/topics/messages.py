@@ -48,7 +48,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
     wording = Wording(context)
     speaker = context.conversation.speaker
     nouns, decided = wording.take(words.nouns), wording.has(words.decided)
-    said = wording.find(words.said)
+    said = wording.find(words.said) or _verb(wording)
     if not (nouns or decided or said):
         return
     own = bool(speaker) and wording.has("did i|i say|have i|i said|i wrote|i write|my message|my messages|i tell")
@@ -75,6 +75,16 @@ def read(context: RequestContext) -> Iterable[Reading]:
     query = _Query(room=room, sender=sender, own=own, about=stems, span=span, limit=limit, count=count, group=group)
     says = f"messages{query.says}" + (f" about {' '.join(one.text for one in topic)}" if topic else "")
     yield wording.reading("messages", lambda: _messages(context, query), says)
+
+
+def _verb(wording: Wording) -> set[int]:
+    """Return the place of `say` or `write` in `did ben say anything`."""
+    lower = [one.lower for one in wording.request.tokens]
+    return {
+        place
+        for place, one in enumerate(lower)
+        if one in ("say", "write", "post", "mention") and "did" in lower[max(place - 3, 0) : place]
+    }
 
 
 def _room(wording: Wording, end: int) -> str:

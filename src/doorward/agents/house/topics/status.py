@@ -13,6 +13,7 @@ from doorward.agents.house.results import ToolResult
 from doorward.agents.house.sentences import bullets, counted, in_a_row, join_parts, name, number, one_line, when
 from doorward.agents.house.topics.vocabulary import vocabulary
 from doorward.agents.house.topics.wording import Limit, Wording
+from doorward.agents.house.words import singular
 
 _ERRORS = {"includeErrorsOnly": True, "tailLines": 10}
 _TAIL = 20
@@ -65,10 +66,13 @@ def _log(
     if level == "error":
         params["includeErrorsOnly"] = True
     patterns = [r'"level":"WARNING"'] if level == "warning" else []
-    patterns += [re.escape(one) for one in about]
-    if len(patterns) == 1:
-        params["filterPattern"] = f"(?i){patterns[0]}"
-    elif patterns:
+    words = [re.escape(singular(one.lower())) for one in about if one.lower() not in ("or", "and")]
+    if words:
+        both = (
+            "|".join(words) if "or" in about or len(words) > 2 else "|".join({".*".join(words), ".*".join(words[::-1])})
+        )
+        patterns.append(f"(?:{both})")
+    if patterns:
         params["filterPattern"] = "(?i)" + ".*".join(patterns)
     (result,) = yield [Step("debug/logs", params)]
     items = [one for one in result.items if isinstance(one, dict)]

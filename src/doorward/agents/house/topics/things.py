@@ -83,6 +83,8 @@ def _read(wording: Wording, thing: Thing) -> _Query:
     limit = wording.limit()
     field = ""
     for phrases, one in thing.fields.items():
+        if one == "createdAt" and not (span or limit or wording.has("when")):
+            continue
         if wording.take(phrases) and not group and not any(one in each or "$not" in each for each in conditions):
             field = one
     wording.take(thing.may)
@@ -168,6 +170,8 @@ def _describe_one(query: _Query, items: list[dict[str, Any]]) -> str:
         return f"{'Yes' if fits else 'No'}: the {thing.one} {name(query.name)} has {facts}."
     if query.field:
         said = value(query.field, one.get(query.field))
+        if query.field == "createdAt":
+            return f"The {thing.one} {name(query.name)} was created on {said}."
         return f"The {field_words(query.field)} of the {thing.one} {name(query.name)} is {said}."
     return f"The {thing.one} {name(query.name)}: {describe_record(one, thing.label)}."
 

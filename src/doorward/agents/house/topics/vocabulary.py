@@ -19,6 +19,8 @@ class CallWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     refused: str
     expired: str
     wrong: str
+    running: str
+    decided: str
     succeeded: str
     reasons: str
     most: str

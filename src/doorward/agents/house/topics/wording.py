@@ -131,7 +131,7 @@ class Wording:
                     return one.lower
         return ""
 
-    def doer(self) -> str:
+    def doer(self, leads: Iterable[str] = ()) -> str:
         """Take who did something: `what did anna do`, `by anna`, `anna's calls`, `everything anna ran`, `my calls`."""
         tokens, speaker = self.request.tokens, self.context.conversation.speaker
         known = self.known("users", "id") | self.known("executions", "caller")
@@ -147,7 +147,7 @@ class Wording:
                 continue
             if not self._is_free(place):
                 continue
-            if one.lower in known or does or before == "by" or after == "'s" or after in _DID:
+            if one.lower in known or does or before in ("by", *leads) or after == "'s" or after in _DID:
                 self.guessed_name |= one.lower not in known
                 self.used.add(place)
                 self.take(f"{one.lower} do|do {one.lower}")
@@ -184,7 +184,12 @@ class Wording:
             if known or not (self._is_free(place) or one.kind == "quoted"):
                 continue
             before, after = self._stem(place - 1), self._stem(place + 1)
-            if before in nouns or after in nouns or self._lower(place - 1) in leads or after == "'s":
+            if (
+                before in nouns
+                or after in nouns
+                or self._lower(place - 1) in ("called", "named", *leads)
+                or after == "'s"
+            ):
                 self.guessed_name = True
                 return self._named(place, noun)
         return ""
