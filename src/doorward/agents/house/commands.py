@@ -23,7 +23,7 @@ from doorward.core.command import Example
 _MAX_PHRASE = 400
 _MAX_TEXT = 4_000
 _SURE, _CLEAR = 0.72, 0.12
-_NEAR = 0.35
+_NEAR = 0.45
 _MOST_NEAR = 3
 _GUESSED = 0.6
 _IGNORED = ("sh/", "agent/ask", "help/")

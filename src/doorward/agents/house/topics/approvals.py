@@ -10,7 +10,7 @@ from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import bullets, counted, name, when
 from doorward.agents.house.topics.calls import all_of, within
-from doorward.agents.house.topics.vocabulary import vocabulary
+from doorward.agents.house.topics.vocabulary import vocabulary, words_of
 from doorward.agents.house.topics.wording import Limit, Wording
 
 _MOST = 20
@@ -18,11 +18,11 @@ _TIMES = {"pending": "createdAt", "expired": "expiresAt", "used": "createdAt", "
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().approvals
+    words = words_of("approvals")
     wording = Wording(context)
-    nouns = wording.take(words.nouns)
+    nouns = wording.take(words["nouns"])
     negated = wording.has("not|never|without")
-    state = next((one for one, phrases in words.states.items() if wording.take(phrases)), "")
+    state = next((one for one, phrases in vocabulary().states.items() if wording.take(phrases)), "")
     if state == "decided" and not wording.has("decide|decision|decisions"):
         state = "approved"
     if not state and not nouns:
@@ -33,9 +33,9 @@ def read(context: RequestContext) -> Iterable[Reading]:
         return
     if state == "pending" and not nouns and not wording.has("what|who|which|anything|something|call|command|request"):
         return
-    wording.take(words.who)
+    wording.take(words["who"])
     doer = wording.doer()
-    wording.take(words.may)
+    wording.take(words["may"])
     if negated:
         wording.used -= wording.find("not|never|without")
     says = f"{state} approvals" if state else "approvals"

@@ -13,7 +13,7 @@ from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
 from doorward.agents.house.sentences import bullets, counted, in_a_row, name, number, one_line, when
-from doorward.agents.house.topics.vocabulary import vocabulary
+from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Limit, Wording
 
 _QUIET = ["room/say", "room/typing", "room/messages"]
@@ -53,7 +53,6 @@ class _Query(msgspec.Struct, frozen=True, kw_only=True):
     def which(self) -> str:
         """The conditions as they stand behind a noun, without the period."""
         parts = [
-            "that are running" if self.statuses == ("running",) else "",
             f"of {name(self.command)}" if self.command else "",
             f"by {name(self.doer)}" if self.doer else "",
             f"in {name(self.room)}" if self.room else "",
@@ -99,19 +98,19 @@ def all_of(where: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().calls
+    words = words_of("calls")
     wording = Wording(context)
-    if wording.take(words.chart):
+    if wording.take(words["chart"]):
         yield from _read_chart(wording)
         return
     wording = Wording(context)
-    if wording.has(words.decided):
+    if wording.has(words["decided"]):
         return
     statuses = _statuses(wording)
-    nouns = wording.take(words.nouns)
-    who = wording.take(words.who)
-    happened = wording.take(words.happened)
-    wording.take(words.reasons)
+    nouns = wording.take(words["nouns"])
+    who = wording.take(words["who"])
+    happened = wording.take(words["happened"])
+    wording.take(words["reasons"])
     count = wording.count()
     if (wording.has("by|per|each|every")) and wording.has(f"per {_HOURS}|by {_HOURS}|each {_HOURS}|every {_HOURS}"):
         yield from _read_chart(wording)
@@ -121,15 +120,17 @@ def read(context: RequestContext) -> Iterable[Reading]:
     command = wording.command()
     limit = wording.limit()
     longer = _duration(wording)
-    did = wording.has(words.did)
+    did = wording.has(words["did"])
     doer = wording.doer(("with", "to", "for") if statuses else ())
-    if command and Wording(context).has(vocabulary().help.describe):
+    if command and Wording(context).has(words_of("help")["describe"]):
         return
-    asks = nouns or happened or (command and (who or did)) or (doer and did) or (statuses and wording.has(words.asks))
+    asks = (
+        nouns or happened or (command and (who or did)) or (doer and did) or (statuses and wording.has(words["asks"]))
+    )
     if not asks or (nouns and not (statuses or doer or span or limit or group or command or longer or happened or who)):
         return
-    wording.take(words.did)
-    wording.take(words.may)
+    wording.take(words["did"])
+    wording.take(words["may"])
     room = wording.room() if wording.rest else ""
     if who and not count and not group and not command and not statuses and not limit:
         group = "caller"
@@ -153,18 +154,18 @@ def read(context: RequestContext) -> Iterable[Reading]:
 
 
 def _statuses(wording: Wording) -> tuple[str, ...]:
-    words = vocabulary().calls
-    failed, refused = wording.take(words.failed), wording.take(words.refused)
-    if wording.take(words.expired):
+    words = words_of("calls")
+    failed, refused = wording.take(words["failed"]), wording.take(words["refused"])
+    if wording.take(words["expired"]):
         return ("expired",)
-    if wording.take(words.running):
+    if wording.take(words["running"]):
         wording.take("right now")
         return ("running",)
-    if wording.take(words.wrong) or (failed and refused):
+    if wording.take(words["wrong"]) or (failed and refused):
         return ("failed", "refused", *_DECIDED)
     if refused:
         return ("refused", *_DECIDED)
-    return ("failed",) if failed else ("done",) if wording.take(words.succeeded) else ()
+    return ("failed",) if failed else ("done",) if wording.take(words["succeeded"]) else ()
 
 
 def _group(wording: Wording) -> str:
@@ -177,7 +178,7 @@ def _group(wording: Wording) -> str:
 
 def _busiest(wording: Wording, *, nouns: bool, who: bool) -> str:
     """Take `most`: groups are listed with the largest first."""
-    if not (nouns or who) or wording.has("most recent") or not wording.take(vocabulary().calls.most):
+    if not (nouns or who) or wording.has("most recent") or not wording.take(words_of("calls")["most"]):
         return ""
     return "caller" if who or wording.take("caller|agent|user|persona|person") else "command"
 
@@ -252,7 +253,7 @@ def describe_reason(one: Mapping[str, Any]) -> str:
     if said:
         return f", because: “{one_line(said, 200)}”"
     code = str(one.get("code") or "")
-    words = vocabulary().codes.get(code, "")
+    words = words_of("codes").get(code, "")
     return f", because {words} ({code})" if words else f", code {name(code)}" if code and code != "ok" else ""
 
 
@@ -285,14 +286,17 @@ def _calls(context: RequestContext, query: _Query) -> Steps:
 def _describe_calls(context: RequestContext, query: _Query, listed: ToolResult) -> str:
     lines = [describe_call(one, context) for one in listed.items]
     if not lines:
-        return f"I see no calls{query.says}." if not query.lately else f"Nothing happened{query.says}."
+        running = " that are running" if query.statuses == ("running",) else ""
+        return f"Nothing happened{query.says}." if query.lately else f"I see no calls{running}{query.says}."
     if query.limit and query.limit.most:
         which = "newest" if query.limit.newest else "oldest"
         those = f"{which} call" if len(lines) == 1 else f"{number(len(lines))} {which} calls"
         return f"The {those}{query.says}:\n{bullets(lines, 200)}"
     more = " at least" if listed.has_more else ""
     head = f"One call{query.says}" if len(lines) == 1 else f"There were{more} {number(len(lines))} calls{query.says}"
-    if query.lately:
+    if query.statuses == ("running",):
+        head = f"One call{query.says} is running" if len(lines) == 1 else f"{number(len(lines))} calls{query.says} run"
+    elif query.lately:
         head = "This happened" + query.says
     order = ", newest first" if len(lines) > 1 else ""
     return f"{head}{order}:\n{bullets(lines, 50)}"
@@ -314,14 +318,14 @@ def describe_groups(result: ToolResult, field: str, noun: str) -> str:
 
 
 def _read_chart(wording: Wording) -> Iterable[Reading]:
-    words = vocabulary().calls
+    words = words_of("calls")
     statuses = _statuses(wording)
-    wording.take(words.nouns)
+    wording.take(words["nouns"])
     wording.take(f"per|by|each|every|{_HOURS}|over time|over")
     wording.count()
-    wording.take(words.did)
+    wording.take(words["did"])
     query = _Query(statuses=statuses[:1], span=wording.span(), doer=wording.doer(), command=wording.command())
-    wording.take(words.may)
+    wording.take(words["may"])
     steps = wording.context
     yield wording.reading("chart of calls", lambda: _chart(steps, query), f"a chart of the calls{query.says}")
 

@@ -9,7 +9,7 @@ from typing import Any
 from doorward.agents.house.plan import NotOffered, Reading, Step, Steps, Unknown, answer_with
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import bullets, in_a_row, name, number, one_line
-from doorward.agents.house.topics.vocabulary import vocabulary
+from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Wording
 
 _LEAST = 0.45
@@ -18,25 +18,25 @@ _MOST = 5
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().help
+    words = words_of("help")
     wording = Wording(context)
-    if wording.take(words.describe):
+    if wording.take(words["describe"]):
         command = wording.command()
         if command:
-            wording.take(words.may)
+            wording.take(words["may"])
             yield wording.reading("describe a command", lambda: _describe(context, command), f"what {command} does")
     wording = Wording(context)
-    if wording.take(words.offered):
+    if wording.take(words["offered"]):
         wording.count()
-        wording.take(words.may)
+        wording.take(words["may"])
         areas = in_a_row(sorted({one.partition("/")[0] for one in context.tools}))
         text = f"{number(len(context.tools))} commands are offered to me here, in the areas {areas}."
         yield wording.reading("offered commands", answer_with(text), "the commands that are offered here", 0.9)
     wording = Wording(context)
-    calls = vocabulary().calls
-    behind = wording.behind(words.search)
-    if behind and not context.spans and not wording.has(f"{calls.failed}|{calls.refused}|not"):
-        query = context.request.between(min(wording.find(words.search)), len(context.request)).strip(" ?.!")
+    calls = words_of("calls")
+    behind = wording.behind(words["search"])
+    if behind and not context.spans and not wording.has(f"{calls['failed']}|{calls['refused']}|not"):
+        query = context.request.between(min(wording.find(words["search"])), len(context.request)).strip(" ?.!")
         sought = " ".join(one.text for one in behind)
         wording.used |= set(range(len(context.request)))
         yield wording.reading("search commands", lambda: _search(context, sought), f"a command for “{query}”", 0.6)

@@ -13,7 +13,7 @@ from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import bullets, counted, name, one_line, when
 from doorward.agents.house.topics.calls import all_of, describe_groups, within
-from doorward.agents.house.topics.vocabulary import vocabulary
+from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Limit, Wording
 
 _MOST = 20
@@ -44,16 +44,16 @@ class _Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().messages
+    words = words_of("messages")
     wording = Wording(context)
     speaker = context.conversation.speaker
-    nouns, decided = wording.take(words.nouns), wording.has(words.decided)
-    said = wording.find(words.said) or _verb(wording)
+    nouns, decided = wording.take(words["nouns"]), wording.has(words["decided"])
+    said = wording.find(words["said"]) or _verb(wording)
     if not (nouns or decided or said):
         return
     own = bool(speaker) and wording.has("did i|i say|have i|i said|i wrote|i write|my message|my messages|i tell")
     wording.used |= said
-    wording.take(words.decided)
+    wording.take(words["decided"])
     count = wording.count() and nouns
     group = ""
     for word, field in (("room", "room"), ("channel", "room"), ("sender", "sender"), ("person", "sender")):
@@ -62,13 +62,13 @@ def read(context: RequestContext) -> Iterable[Reading]:
     span = wording.span()
     wording.take("earlier|before|so far" if not span else "earlier|so far")
     limit = wording.limit()
-    about = [one for one in wording.find(words.about) if one not in wording.used]
+    about = [one for one in wording.find(words["about"]) if one not in wording.used]
     room = "" if about and not wording.has("in|room|channel|here") else _room(wording, min(about, default=10_000))
     sender = speaker if own else _sender(wording, min(about, default=10_000))
-    topic = wording.behind(words.about)
+    topic = wording.behind(words["about"])
     if not topic and decided:
-        topic = wording.behind(words.decided)
-    wording.take(words.may)
+        topic = wording.behind(words["decided"])
+    wording.take(words["may"])
     if own:
         wording.used |= wording.find("i|my")
     stems = tuple(dict.fromkeys(one.stem for one in topic))

@@ -8,13 +8,13 @@ from typing import Any
 from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import in_a_row, name, number, one_line
-from doorward.agents.house.topics.vocabulary import vocabulary
+from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Wording
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().rooms
-    for what, phrases in (("members", words.members), ("topic", words.topic), ("recipe", words.recipe)):
+    words = words_of("rooms")
+    for what, phrases in (("members", words["members"]), ("topic", words["topic"]), ("recipe", words["recipe"])):
         wording = Wording(context)
         if not wording.take(phrases):
             continue
@@ -24,7 +24,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
             room = context.conversation.room
         if not room:
             continue
-        wording.take(words.may)
+        wording.take(words["may"])
         yield wording.reading(what, _steps(context, what, room, count=count), f"the {what} of {room}")
 
 

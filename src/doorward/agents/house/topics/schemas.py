@@ -12,7 +12,7 @@ from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
 from doorward.agents.house.sentences import counted, in_a_row, name, number, one_line, value
 from doorward.agents.house.topics.calls import within
-from doorward.agents.house.topics.vocabulary import vocabulary
+from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Wording
 from doorward.agents.house.words import name_words, stem
 
@@ -22,18 +22,18 @@ _KINDS = {"managed": "your own", "attached": "attached", "system": "Doorward's o
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().schemas
+    words = words_of("schemas")
     wording = Wording(context)
-    if wording.take(words.collections_whole) or wording.take(words.collections):
+    if wording.take(words["collections_whole"]) or wording.take(words["collections"]):
         count = wording.count()
-        wording.take(words.may)
+        wording.take(words["may"])
         yield wording.reading("collections", lambda: _collections(context, count=count), "the collections")
-    for what, phrases in (("fields", words.fields), ("values", words.values)):
+    for what, phrases in (("fields", words["fields"]), ("values", words["values"])):
         wording = Wording(context)
         if not wording.take(phrases):
             continue
-        wording.take(words.collections)
-        wording.take(words.may)
+        wording.take(words["collections"])
+        wording.take(words["may"])
         named = [place for place in wording.rest if wording.request.tokens[place].kind in ("word", "quoted", "path")]
         if not 1 <= len(named) <= 2 or (what == "fields" and len(named) > 1):
             continue
@@ -161,17 +161,17 @@ def _allowed(found: Mapping[str, Any], field: str) -> list[Any]:
 
 
 def _read_changed(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().schemas
+    words = words_of("schemas")
     wording = Wording(context)
-    if not wording.take(words.records):
+    if not wording.take(words["records"]):
         return
-    changed, created = wording.take(words.changed), wording.take(words.created)
+    changed, created = wording.take(words["changed"]), wording.take(words["created"])
     count = wording.count()
     span = wording.span()
     limit = wording.limit()
     if not (changed or created) or (span is None and (limit is None or limit.most)):
         return
-    wording.take(words.may)
+    wording.take(words["may"])
     done = "changed" if changed else "been created"
     steps = lambda: _changed(context, span, done, "updatedAt" if changed else "createdAt")  # noqa: E731
     yield wording.reading(

@@ -11,7 +11,7 @@ from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
 from doorward.agents.house.sentences import bullets, counted, in_a_row, join_parts, name, number, one_line, when
-from doorward.agents.house.topics.vocabulary import vocabulary
+from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Limit, Wording
 from doorward.agents.house.words import singular
 
@@ -21,31 +21,31 @@ _ALL = 5_000
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    words = vocabulary().status
+    words = words_of("status")
     wording = Wording(context)
-    if wording.take(words.version):
-        wording.take(words.status_may)
+    if wording.take(words["version"]):
+        wording.take(words["status_may"])
         yield wording.reading("version", lambda: _status(context, only_version=True), "the version")
     wording = Wording(context)
-    if wording.take(words.status):
-        wording.take(words.status_may)
+    if wording.take(words["status"]):
+        wording.take(words["status_may"])
         yield wording.reading("status", lambda: _status(context), "the system status")
     wording = Wording(context)
-    if wording.take(words.health):
-        wording.take(words.health_may)
+    if wording.take(words["health"]):
+        wording.take(words["health_may"])
         yield wording.reading("health", lambda: _health(context), "whether everything is well")
     wording = Wording(context)
-    if wording.take(words.log) and not wording.has("everything|all well|all okay|all good|log in|log out"):
+    if wording.take(words["log"]) and not wording.has("everything|all well|all okay|all good|log in|log out"):
         yield _read_log(wording)
 
 
 def _read_log(wording: Wording) -> Reading:
-    words = vocabulary().status
+    words = words_of("status")
     context = wording.context
-    level = "error" if wording.take(words.log_errors) else "warning" if wording.take(words.log_warnings) else ""
+    level = "error" if wording.take(words["log_errors"]) else "warning" if wording.take(words["log_warnings"]) else ""
     count, span, limit = wording.count(), wording.span(), wording.limit()
-    wording.take(words.log_may)
-    about = [one.text for one in wording.behind(words.log_about)]
+    wording.take(words["log_may"])
+    about = [one.text for one in wording.behind(words["log_about"])]
     says = f"{level or 'line'}s in the log" + (f" about {' '.join(about)}" if about else "")
     return wording.reading("log", lambda: _log(context, level, about, span, limit, count=count), says)
 

@@ -10,80 +10,6 @@ import msgspec
 from doorward.agents.house.words import load
 
 
-class CallWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    nouns: str
-    who: str
-    did: str
-    happened: str
-    failed: str
-    refused: str
-    expired: str
-    wrong: str
-    running: str
-    decided: str
-    succeeded: str
-    reasons: str
-    most: str
-    asks: str
-    """Words without which a word such as `denied` is no question."""
-    chart: str
-    may: str
-    """Words that may stand beside the others and change nothing."""
-
-
-class MessageWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    nouns: str
-    said: str
-    decided: str
-    about: str
-    may: str
-
-
-class StatusWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    health: str
-    health_may: str
-    status: str
-    status_may: str
-    version: str
-    log: str
-    log_errors: str
-    log_warnings: str
-    log_about: str
-    log_may: str
-
-
-class SchemaWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    collections: str
-    collections_whole: str
-    fields: str
-    values: str
-    may: str
-    records: str
-    created: str
-    changed: str
-
-
-class HelpWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    search: str
-    describe: str
-    offered: str
-    may: str
-
-
-class ApprovalWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    nouns: str
-    states: dict[str, str]
-    who: str
-    may: str
-
-
-class RoomWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    members: str
-    topic: str
-    recipe: str
-    may: str
-
-
 class Thing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A system collection that is listed and counted."""
 
@@ -115,14 +41,11 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     may: str = ""
 
 
-class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    calls: CallWords
-    messages: MessageWords
-    status: StatusWords
-    schemas: SchemaWords
-    help: HelpWords
-    approvals: ApprovalWords
-    rooms: RoomWords
+class _Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    words: dict[str, dict[str, str]]
+    """Phrases by topic. Those called `may` may stand beside the others and change nothing."""
+    states: dict[str, str]
+    """The states of approvals, and phrases for them."""
     things: tuple[Thing, ...]
     programs: tuple[Program, ...]
     codes: dict[str, str]
@@ -130,5 +53,9 @@ class Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def vocabulary() -> Vocabulary:
-    return load("topics.json", Vocabulary)
+def vocabulary() -> _Vocabulary:
+    return load("topics.json", _Vocabulary)
+
+
+def words_of(topic: str) -> dict[str, str]:
+    return vocabulary().words[topic]
