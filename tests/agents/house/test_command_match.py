@@ -15,9 +15,7 @@ DEPLOY = tool(
     schema={"properties": {"branch": {"type": "string"}, "times": {"type": "integer"}}},
     uses=(
         Example("ship {branch}", {"branch": "{branch}"}),
-        Example(
-            "ship {branch} {times} times to {place}", {"branch": "{branch}", "times": "{times}", "note": "to {place}"}
-        ),
+        Example("ship {branch} {times} times to {place}", {"times": "{times}", "note": "{branch} to {place}"}),
     ),
     reads_only=False,
 )
@@ -45,6 +43,8 @@ SORT = tool("shell/sort", schema={"properties": {"files": {"type": "array"}}, "r
         ("please show me the lamps in the warehouse", [("shop/stock", {"kind": "lamp"})]),
         ("run sort on notes/a.txt", [("shell/sort", {"files": ["notes/a.txt"]})]),
         ("sort the lines of notes/a.txt", [("shell/sort", {"files": ["notes/a.txt"]})]),
+        ("ship main, but not now", []),
+        ("ship main if it is ready", []),
         ("empty the whole warehouse", []),
         ("how many lamps in the warehouse", []),
         ("broken lamps in the warehouse", []),

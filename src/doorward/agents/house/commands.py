@@ -35,6 +35,8 @@ _ON = re.compile(
     r"(?P<path>[\w~-]*[./][\w./~-]*\w)\W*",
     re.IGNORECASE,
 )
+_HELD_BACK = re.compile(r"[,;?]|\b(?:not|never|don['’]?t|if|unless|but|when|until|or)\b", re.IGNORECASE)
+"""Words in a slot that speak against acting."""
 _PRONOUNS = frozenset(("it", "its", "them", "those", "these", "that", "they", "their"))
 _FILES = ("files", "file", "paths", "path")
 
@@ -42,13 +44,17 @@ _FILES = ("files", "file", "paths", "path")
 def read_taught(context: RequestContext) -> Reading | None:
     """Return the reading of a phrase that the catalogue or the recipe teaches; None if none matches exactly."""
     text = context.text.strip(" ?.!")
+    best: tuple[int, Reading] | None = None
     for command, tool in context.tools.items():
         for use in tool.uses:
             found = match_slots(use.says, text) if "{" in use.says else None
-            if found is not None:
+            if found is None or (not tool.reads_only and any(_HELD_BACK.search(one) for one in found.values())):
+                continue
+            fixed = len(SLOT.sub("", use.says))
+            if best is None or fixed > best[0]:
                 params = {key: _fill(value, found, tool, key) for key, value in use.params.items()}
-                return _reading(context, command, params, f"“{use.says}”", score=0.95, guessed=False)
-    return None
+                best = fixed, _reading(context, command, params, f"“{use.says}”", score=0.95, guessed=False)
+    return best[1] if best else None
 
 
 def read(context: RequestContext) -> Iterable[Reading]:

@@ -30,7 +30,6 @@ _GROUPS = {
     "status|outcome|result": "status",
     "room|channel": "room",
 }
-_HOURS = "hour|day|time"
 
 
 class _Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,9 +111,6 @@ def read(context: RequestContext) -> Iterable[Reading]:
     happened = wording.take(words["happened"])
     wording.take(words["reasons"])
     count = wording.count()
-    if (wording.has("by|per|each|every")) and wording.has(f"per {_HOURS}|by {_HOURS}|each {_HOURS}|every {_HOURS}"):
-        yield from _read_chart(wording)
-        return
     group = _group(wording) or _busiest(wording, nouns=nouns, who=who)
     span = wording.span()
     command = wording.command()
@@ -321,7 +317,6 @@ def _read_chart(wording: Wording) -> Iterable[Reading]:
     words = words_of("calls")
     statuses = _statuses(wording)
     wording.take(words["nouns"])
-    wording.take(f"per|by|each|every|{_HOURS}|over time|over")
     wording.count()
     wording.take(words["did"])
     query = _Query(statuses=statuses[:1], span=wording.span(), doer=wording.doer(), command=wording.command())
