@@ -260,6 +260,17 @@ SAID = [
             "No: the user carla has access read.",
         ),
         (
+            "what did scout do yesterday",
+            [
+                (
+                    "data/list",
+                    {"items": [{**DENIED, "caller": "scout", "note": "", "code": "not_found", "status": "failed"}]},
+                )
+            ],
+            "One call by scout yesterday:\n- file/write by scout on 15 January 2027 at 07:00 UTC: failed, "
+            "because something that it needs was not found (not_found)",
+        ),
+        (
             "how many processors are there",
             [("shell/nproc", {"exitCode": 0, "stdout": "2\n", "stderr": ""})],
             "Processors: 2",

@@ -13,7 +13,7 @@ from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
 from doorward.agents.house.sentences import bullets, counted, in_a_row, name, number, one_line, when
-from doorward.agents.house.topics.vocabulary import words_of
+from doorward.agents.house.topics.vocabulary import vocabulary, words_of
 from doorward.agents.house.topics.wording import Limit, Wording
 
 _QUIET = ["room/say", "room/typing", "room/messages"]
@@ -249,7 +249,7 @@ def describe_reason(one: Mapping[str, Any]) -> str:
     if said:
         return f", because: “{one_line(said, 200)}”"
     code = str(one.get("code") or "")
-    words = words_of("codes").get(code, "")
+    words = vocabulary().codes.get(code, "")
     return f", because {words} ({code})" if words else f", code {name(code)}" if code and code != "ok" else ""
 
 
