@@ -28,7 +28,9 @@ _MOST_NEAR = 3
 _GUESSED = 0.6
 _IGNORED = ("sh/", "agent/ask", "help/")
 _RUN = re.compile(
-    r"(?:please )?(?:(?:run|execute|call|start)\s+)?(?:the (?:command|program)\s+)?(?P<name>[\w/-]+)(?P<rest>.*)", re.I
+    r"(?:please )?(?:(?:run|execute|call|start|use|apply)\s+)?(?:the (?:command|program)\s+)?"
+    r"(?P<name>[\w/-]+)(?P<rest>.*)",
+    re.I,
 )
 _ON = re.compile(
     r"\s+(?:the )?(?:lines? |words? |content |file )?(?:(?:on|for|of|with|in) )?(?:the )?(?:file )?"

@@ -20,9 +20,12 @@ _TIMES = {"pending": "createdAt", "expired": "expiresAt", "used": "createdAt", "
 def read(context: RequestContext) -> Iterable[Reading]:
     words = words_of("approvals")
     wording = Wording(context)
+    state = ""
     nouns = wording.take(words["nouns"])
+    if nouns and wording.has("want|wants|need|needs|ask|asks|asking"):
+        state = "pending"
     negated = wording.has("not|never|without")
-    state = next((one for one, phrases in vocabulary().states.items() if wording.take(phrases)), "")
+    state = state or next((one for one, phrases in vocabulary().states.items() if wording.take(phrases)), "")
     if state == "decided" and not wording.has("decide|decision|decisions"):
         state = "approved"
     if not state and not nouns:

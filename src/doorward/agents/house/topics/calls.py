@@ -117,7 +117,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
     limit = wording.limit()
     longer = _duration(wording)
     did = wording.has(words["did"])
-    doer = wording.doer(("with", "to", "for") if statuses else ())
+    doer = wording.doer(("with", "to", "for") if statuses else ("of",) if nouns else ())
     if command and Wording(context).has(words_of("help")["describe"]):
         return
     asks = (

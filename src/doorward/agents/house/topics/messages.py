@@ -62,10 +62,13 @@ def read(context: RequestContext) -> Iterable[Reading]:
     span = wording.span()
     wording.take("earlier|before|so far" if not span else "earlier|so far")
     limit = wording.limit()
-    about = [one for one in wording.find(words["about"]) if one not in wording.used]
+    markers = words["about"] + ("|for" if wording.has("search|look|find") else "")
+    about = [one for one in wording.find(markers) if one not in wording.used]
     room = "" if about and not wording.has("in|room|channel|here") else _room(wording, min(about, default=10_000))
     sender = speaker if own else _sender(wording, min(about, default=10_000))
-    topic = wording.behind(words["about"])
+    if room and not sender:
+        wording.take("contain|contains|hold|holds")
+    topic = wording.behind(markers)
     if not topic and decided:
         topic = wording.behind(words["decided"])
     wording.take(words["may"])
@@ -90,7 +93,7 @@ def _verb(wording: Wording) -> set[int]:
 def _room(wording: Wording, end: int) -> str:
     """Take a room that is named before the words that the messages are about."""
     before = set(wording.used)
-    room = wording.room()
+    room = wording.room("message|messages|post|posts|chat|conversation", ("does", "has"))
     if room and min(wording.used - before, default=0) > end:
         wording.used = before
         return ""

@@ -19,7 +19,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
         if not wording.take(phrases):
             continue
         count = wording.count()
-        room = wording.room()
+        room = wording.room(phrases, ("to", "governs", "does") if what != "topic" else ())
         if not room and what == "members" and context.conversation.room and wording.has("here|who else"):
             room = context.conversation.room
         if not room:

@@ -67,11 +67,12 @@ def _read(wording: Wording, thing: Thing) -> _Query:
         for one in phrases.split("|"):
             if not group and wording.take(f"by {one}|per {one}|each {one}|every {one}|grouped by {one}"):
                 group = field
+    grouped = set(wording.used)
     wording.take(thing.words)
     count = wording.count()
     conditions, said = [], []
     for phrases, condition in thing.values.items():
-        if wording.find(phrases) - wording.used:
+        if wording.find(phrases) - grouped:
             places = wording.find(phrases)
             negated = {one - 1 for one in places} & wording.find("not|no|non")
             wording.used |= places | negated

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house.words import load
+from doorward.agents.house.words import load, stem
 
 
 class Thing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -55,6 +55,14 @@ class _Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def vocabulary() -> _Vocabulary:
     return load("topics.json", _Vocabulary)
+
+
+@cache
+def reserved_stems() -> frozenset[str]:
+    """Return the stems of the words that topics know, which are no names unless they are known to be."""
+    phrases = [*(one for topic in vocabulary().words.values() for one in topic.values()), *vocabulary().states.values()]
+    phrases += [one for thing in vocabulary().things for one in (thing.words, thing.may, *thing.fields, *thing.values)]
+    return frozenset(stem(word) for one in phrases for word in one.replace("|", " ").split())
 
 
 def words_of(topic: str) -> dict[str, str]:

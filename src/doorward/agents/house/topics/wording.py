@@ -11,9 +11,12 @@ from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.plan import Reading, Steps
 from doorward.agents.house.request import Token
 from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.topics.vocabulary import reserved_stems
 from doorward.agents.house.words import singular, stem
 
-_BETWEEN = frozenset(("a", "an", "the", "'s", "our", "my", "your", "all", "any", "of", "there", "these", "those"))
+_BETWEEN = frozenset(
+    ("a", "an", "the", "'s", "our", "my", "your", "all", "any", "of", "there", "these", "those", "this")
+)
 """Words that may stand between the words of a phrase."""
 _BEFORE_NAME = frozenset(("the", "our", "room", "user", "called", "named", "channel", "recipe", "persona"))
 _DO = frozenset(
@@ -24,6 +27,11 @@ _NEWEST = "last|latest|newest|most recent|recent|recently|lately"
 _OLDEST = "first|oldest|earliest"
 _COMMAND = re.compile(r"[a-z][\w-]*(?:/[\w.-]+)+")
 _MANY = frozenset(("few", "several", "couple", "some"))
+
+
+_NO_NAMES = frozenset(
+    "not no without except other than more less fewer or but only both between instead never least most if".split()
+)
 
 
 class Limit(NamedTuple):
@@ -154,22 +162,24 @@ class Wording:
                 return one.text
         return ""
 
-    def room(self) -> str:
-        """Take the name of a room; `this room` is the room of the conversation."""
+    def room(self, nouns: str = "room|channel", leads: Iterable[str] = ()) -> str:
+        """Take the name of a room beside a noun or behind some words. `this room` is that of the conversation."""
         here = self.context.conversation.room
         if here and self.take("this room|this channel|this chat|in here|here $|around here"):
             return here
         known = self.known("rooms", "name") | self.known("rooms", "id")
+        beside = {"room", "channel"} | {stem(one) for one in nouns.split("|")}
         for place, one in enumerate(self.request.tokens):
             if place in self.used or one.kind not in ("word", "quoted") or not one.lower:
                 continue
-            before, after = self._lower(place - 1), self._lower(place + 1)
+            before, after = self._lower(place - 1), self._stem(place + 1)
             if one.lower in known:
                 return self._named(place, "room|channel")
             if known or not (self._is_free(place) or one.kind == "quoted"):
                 continue
             lead = self._lower(place - 2) if before in _BEFORE_NAME else before
-            if before in ("room", "channel") or after == "room" or lead in ("in", "of", "governs", "for"):
+            from_the = before == "the" and lead == "from"
+            if before in ("room", "channel") or after in beside or lead in ("in", "of", "for", *leads) or from_the:
                 self.guessed_name = True
                 return self._named(place, "room|channel")
         return ""
@@ -233,6 +243,8 @@ class Wording:
     def _is_free(self, place: int) -> bool:
         """Whether a word may be a name that is not known."""
         one = self.request.tokens[place]
+        if one.stem in reserved_stems() or one.lower in _NO_NAMES:
+            return False
         in_span = any(place in span.places for span in self.context.spans)
         return place not in self.used and one.kind == "word" and not one.is_stop and one.number is None and not in_span
 
