@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from persona_house import Scripted, Speaking
 
-from doorward.agents.house import knowledge
 from doorward.agents.house.model import HouseModel
+from doorward.agents.house.smalltalk import texts
 from doorward.agents.models.model import Model
 from doorward.agents.personas.dispatcher import run_personas
 from settling import settled, time_told
@@ -72,7 +72,7 @@ async def test_rooms_are_counted_and_named(driver: Any) -> None:
         assert said == "We have 3 rooms that I can see: academy, general and support."
 
 
-@pytest.mark.parametrize("question", knowledge.smalltalk().suggestions)
+@pytest.mark.parametrize("question", texts().suggestions)
 async def test_every_suggested_question_runs_real_commands(driver: Any, question: str) -> None:
     async with lived_in(driver) as house:
         said = await answer(house, question)

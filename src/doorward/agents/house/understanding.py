@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from doorward.agents.house import commands, files, mood, orders, records, smalltalk, tables, topics, version_control
-from doorward.agents.house.plan import Reading, Reply, Steps
+from doorward.agents.house.plan import Reading, Reply, Steps, advance
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import in_a_row, join_parts, one_line
 
@@ -28,7 +28,7 @@ _JOINTS = re.compile(r"\s*(?:;|,?\s+and\s+(?:then\s+)?|,?\s+then\s+|[.?!]\s+(?:a
 def understand(context: RequestContext) -> Reading | Reply:
     """Return the reading of a request, or the reply to it."""
     text = context.text.strip()
-    reply = smalltalk.reply(context)
+    reply = smalltalk.reply(context, is_answerable)
     if reply is not None:
         return reply
     if not text:
@@ -55,6 +55,12 @@ def read(context: RequestContext) -> Reading | Reply | None:
     if whole is not None:
         return whole
     return _read_parts(context)
+
+
+def is_answerable(context: RequestContext) -> bool:
+    """Whether a request is surely understood with what is offered here."""
+    reading = read(context)
+    return isinstance(reading, Reading) and not reading.guessed and isinstance(advance(reading, ()), list)
 
 
 def _complete(context: RequestContext) -> list[Reading]:

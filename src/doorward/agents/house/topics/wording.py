@@ -1,0 +1,257 @@
+"""The words of a request as topics take them: what is counted, by whom, where, when and how many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from doorward.agents.house.dates import TimeSpan
+from doorward.agents.house.plan import Reading, Steps
+from doorward.agents.house.request import Token
+from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.topics.vocabulary import reserved_stems
+from doorward.agents.house.words import singular, stem
+
+_BETWEEN = frozenset(
+    ("a", "an", "the", "'s", "our", "my", "your", "all", "any", "of", "there", "these", "those", "this")
+)
+"""Words that may stand between the words of a phrase."""
+_BEFORE_NAME = frozenset(("the", "our", "room", "user", "called", "named", "channel", "recipe", "persona"))
+_DO = frozenset(
+    ("do", "done", "doing", "run", "make", "made", "try", "tried", "call", "execute", "executed", "use", "used", "up")
+)
+_DID = frozenset(("did", "ran", "made", "tried", "executed", "used", "attempted", "requested", "performed"))
+_NEWEST = "last|latest|newest|most recent|recent|recently|lately"
+_OLDEST = "first|oldest|earliest"
+_COMMAND = re.compile(r"[a-z][\w-]*(?:/[\w.-]+)+")
+_MANY = frozenset(("few", "several", "couple", "some"))
+
+
+_NO_NAMES = frozenset(
+    "not no without except other than more less fewer or but only both between instead never least most if".split()
+)
+
+
+class Limit(NamedTuple):
+    most: int
+    """How many are wanted; 0 if it was not said."""
+    newest: bool
+    """Whether the newest are wanted and not the oldest."""
+
+
+class Wording:
+    """A request and the places of the words that were taken so far."""
+
+    def __init__(self, context: RequestContext) -> None:
+        self.context = context
+        self.request = context.request
+        self.used: set[int] = set()
+        self.guessed_name = False
+        """Whether a word was taken for a name because of its place only."""
+
+    def has(self, phrases: str) -> bool:
+        return bool(self.find(phrases))
+
+    def find(self, phrases: str) -> set[int]:
+        """Return the places of phrases, which are separated by bars. `^` and `$` are the ends of the request."""
+        found: set[int] = set()
+        for phrase in _stems(phrases):
+            for at in range(len(self.request)):
+                found.update(self._match(phrase, at))
+        return found
+
+    def take(self, phrases: str) -> bool:
+        found = self.find(phrases)
+        self.used |= found
+        return bool(found)
+
+    def _match(self, phrase: tuple[str, ...], at: int) -> list[int]:
+        tokens = self.request.tokens
+        places: list[int] = []
+        for part in phrase:
+            if part == "^":
+                if any(one.kind != "mark" for one in tokens[:at]):
+                    return []
+                continue
+            if part == "$":
+                if any(one.kind != "mark" for one in tokens[at:]):
+                    return []
+                continue
+            while places and at < len(tokens) and tokens[at].stem != part and tokens[at].lower in _BETWEEN:
+                at += 1
+            if at >= len(tokens) or tokens[at].stem != part or tokens[at].kind != "word":
+                return []
+            places.append(at)
+            at += 1
+        return places
+
+    @property
+    def rest(self) -> list[int]:
+        """The places of the meaningful words that nothing has taken."""
+        return sorted(self.request.meaningful - self.used)
+
+    def span(self) -> TimeSpan | None:
+        """Take the first period."""
+        for one in self.context.spans:
+            if not one.places & self.used - self.find(_NEWEST):
+                self.used |= one.places
+                return one
+        return None
+
+    def count(self) -> bool:
+        return self.take("how many|count|number of|total number|tally|how often|how much|amount of")
+
+    def limit(self) -> Limit | None:
+        """Take words such as `the last 5` or `five newest`."""
+        found = self.find(f"{_NEWEST}|{_OLDEST}") - self.used
+        if not found:
+            return None
+        newest = bool(self.find(_NEWEST) - self.used)
+        self.used |= found
+        tokens = self.request.tokens
+        for place in (max(found) + 1, min(found) - 1):
+            if 0 <= place < len(tokens) and place not in self.used:
+                number = tokens[place].number
+                if number is not None and number >= 1:
+                    self.used.add(place)
+                    return Limit(min(int(number), 200), newest)
+                if tokens[place].lower in _MANY:
+                    self.used.add(place)
+        if any(tokens[one].lower in ("recent", "recently", "lately") for one in found):
+            return Limit(0, newest)
+        return Limit(0 if self._is_plural(max(found) + 1) else 1, newest)
+
+    def _is_plural(self, start: int) -> bool:
+        """Whether one of the next three words is a plural."""
+        words = (one.lower for one in self.request.tokens[start : start + 3] if one.kind == "word")
+        return any(one.endswith("s") and singular(one) != one and one not in ("was", "is", "has") for one in words)
+
+    def command(self) -> str:
+        """Take the name of a command."""
+        for place, one in enumerate(self.request.tokens):
+            known = one.lower in self.context.tools and "/" in one.lower
+            if place not in self.used and (known or (one.kind == "path" and _COMMAND.fullmatch(one.lower))):
+                area = one.lower.partition("/")[0]
+                if known or any(name.startswith(f"{area}/") for name in self.context.tools):
+                    self.used.add(place)
+                    return one.lower
+        return ""
+
+    def doer(self, leads: Iterable[str] = ()) -> str:
+        """Take who did something: `what did anna do`, `by anna`, `anna's calls`, `everything anna ran`, `my calls`."""
+        tokens, speaker = self.request.tokens, self.context.conversation.speaker
+        known = self.known("users", "id") | self.known("executions", "caller")
+        for place, one in enumerate(tokens):
+            before, after = self._lower(place - 1), self._lower(place + 1)
+            does = before in ("did", "has", "have", "was", "is") and any(
+                each.lower in _DO for each in tokens[place + 1 :]
+            )
+            if speaker and one.lower in ("i", "me", "my"):
+                if one.lower == "my" or does or before in ("by", "from") or after in _DID:
+                    self.used.add(place)
+                    return speaker
+                continue
+            if not self._is_free(place):
+                continue
+            if one.lower in known or does or before in ("by", *leads) or after == "'s" or after in _DID:
+                self.guessed_name |= one.lower not in known
+                self.used.add(place)
+                self.take(f"{one.lower} do|do {one.lower}")
+                return one.text
+        return ""
+
+    def room(self, nouns: str = "room|channel", leads: Iterable[str] = ()) -> str:
+        """Take the name of a room beside a noun or behind some words. `this room` is that of the conversation."""
+        here = self.context.conversation.room
+        if here and self.take("this room|this channel|this chat|in here|here $|around here"):
+            return here
+        known = self.known("rooms", "name") | self.known("rooms", "id")
+        beside = {"room", "channel"} | {stem(one) for one in nouns.split("|")}
+        for place, one in enumerate(self.request.tokens):
+            if place in self.used or one.kind not in ("word", "quoted") or not one.lower:
+                continue
+            before, after = self._lower(place - 1), self._stem(place + 1)
+            if one.lower in known:
+                return self._named(place, "room|channel")
+            if known or not (self._is_free(place) or one.kind == "quoted"):
+                continue
+            lead = self._lower(place - 2) if before in _BEFORE_NAME else before
+            from_the = before == "the" and lead == "from"
+            if before in ("room", "channel") or after in beside or lead in ("in", "of", "for", *leads) or from_the:
+                self.guessed_name = True
+                return self._named(place, "room|channel")
+        return ""
+
+    def name(self, noun: str, collection: str, field: str, leads: Iterable[str]) -> str:
+        """Take a name beside a noun, or behind one of these words, or one that is known."""
+        known = self.known(collection, field)
+        nouns = {stem(one) for one in noun.split("|")}
+        for place, one in enumerate(self.request.tokens):
+            if one.lower in known and place not in self.used:
+                return self._named(place, noun)
+            if known or not (self._is_free(place) or one.kind == "quoted"):
+                continue
+            before, after = self._stem(place - 1), self._stem(place + 1)
+            if (
+                before in nouns
+                or after in nouns
+                or self._lower(place - 1) in ("called", "named", *leads)
+                or after == "'s"
+            ):
+                self.guessed_name = True
+                return self._named(place, noun)
+        return ""
+
+    def known(self, collection: str, field: str) -> frozenset[str]:
+        """Return the values of a field of a system collection, in small letters, as far as they are known."""
+        for profile in self.context.conversation.data:
+            if profile.name == collection and profile.kind == "system":
+                fields = (one for one in profile.fields if one.name == field)
+                return frozenset(str(value).lower() for one in fields for value in one.values)
+        return frozenset()
+
+    def behind(self, markers: str) -> list[Token]:
+        """Take the meaningful words behind the first of these words; all that is left belongs to them."""
+        found = self.find(markers)
+        if not found:
+            return []
+        start = min(found)
+        places = [one for one in self.rest if one > start and one not in found]
+        if not places:
+            return []
+        self.used |= {*found, *places}
+        return [self.request.tokens[one] for one in places]
+
+    def reading(self, name: str, steps: Callable[[], Steps], says: str = "", score: float = 1.0) -> Reading:
+        """Return a reading that explains the words taken so far."""
+        score -= 0.15 * self.guessed_name
+        return Reading(name=name, steps=steps, explained=frozenset(self.used), score=score, says=says)
+
+    def _named(self, place: int, noun: str) -> str:
+        self.used.add(place)
+        self.take(f"{noun}|called|named")
+        return self.request.tokens[place].text
+
+    def _lower(self, place: int) -> str:
+        return self.request.tokens[place].lower if 0 <= place < len(self.request) else ""
+
+    def _stem(self, place: int) -> str:
+        return self.request.tokens[place].stem if 0 <= place < len(self.request) else ""
+
+    def _is_free(self, place: int) -> bool:
+        """Whether a word may be a name that is not known."""
+        one = self.request.tokens[place]
+        if one.stem in reserved_stems() or one.lower in _NO_NAMES:
+            return False
+        in_span = any(place in span.places for span in self.context.spans)
+        return place not in self.used and one.kind == "word" and not one.is_stop and one.number is None and not in_span
+
+
+@lru_cache(maxsize=2_000)
+def _stems(phrases: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        tuple(part if part in "^$" or part == "'s" else stem(part) for part in one.split())
+        for one in phrases.split("|")
+    )
