@@ -1,18 +1,3 @@
-<<<<<<< HEAD
-"""Stand-in until the real module is merged."""
-
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-
-def concerns(text: str, names: Sequence[str] = ()) -> bool:
-    return False
-
-
-def states(text: str, names: Sequence[str] = ()) -> bool:
-    return False
-=======
 """Whether a message is for the house model, before a prompt is made of it."""
 
 from __future__ import annotations
@@ -58,4 +43,3 @@ def states(text: str, names: Sequence[str] = ()) -> bool:
     """Whether a message only states something, such as `Lunch is at noon.`, and asks for nothing."""
     asked = strip_address(text[:MAX_REQUEST], names)
     return "?" not in asked and (_TOLD.match(asked) is not None or _STATES.match(asked) is not None)
->>>>>>> feat-topics

@@ -121,28 +121,6 @@ def not_understood(context: RequestContext) -> str:
 
 def explain_unknown(context: RequestContext, partial: Sequence[Reading]) -> Reply:
     """Return the reply to a request that no reading explains; `partial` are the nearest, most complete first."""
-<<<<<<< HEAD
-    words = [
-        context.request.tokens[place].text
-        for place in sorted(context.request.meaningful - (partial[0].explained if partial else frozenset()))
-    ]
-    return Reply(
-        "I do not know “"
-        + " ".join(words)
-        + "” "
-        + str(
-            [
-                (one.says, [context.request.tokens[p].text for p in context.request.meaningful - one.explained])
-                for one in partial[:3]
-            ]
-        ),
-        "unknown",
-    )
-
-
-def greeting() -> str:
-    return "Hello!"
-=======
     request = context.request
     for near in partial[:1] if is_english(request) else ():
         left = sorted(request.meaningful - near.explained)
@@ -165,4 +143,3 @@ def is_english(request: Request) -> bool:
     ours = sum(one in stop_words() for one in words)
     theirs = max((sum(one in language.split() for one in words) for language in texts().foreign), default=0)
     return theirs < 2 or theirs <= ours
->>>>>>> feat-topics
