@@ -116,7 +116,7 @@ _PHRASES: dict[ClueName, str] = {
         "call|calls|reach|received|receive|look after|looked after|worked on|work on|a month|an hour|a week|a year|added|"
         "everybody|everyone|promise|promised|get|gets|money for|money|ended up|scheduled|taken|took|does it|belonging to|"
         "back from|from us|in all|occurs|occur|that occurs|we carry|carry|by now|to date|"
-        "currently|at the moment|right now|in order|just the names|in stock|record|records|entry|entries|in our system|"
+        "currently|at the moment|right now|in order|just the names|record|records|entry|entries|in our system|"
         "of all|among|in the system|listed|on file|with numbers|with a number|their|there are|going by|by number of|"
         "going by number of|comes from|at all|any more|anymore|together|with us|do you know|look up|values of|"
         "do you have|do they have|happen to|belong to|belongs to|work|works|living|live|lives|based|located|assigned|"

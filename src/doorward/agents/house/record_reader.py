@@ -298,7 +298,9 @@ class RecordReader:
         return found
 
     def _contradicts(self, query: RecordQuery) -> bool:
-        """Whether a flag would have to be yes and no."""
+        """Whether a flag would have to be yes and no, or figures of one thing would be summed up for another."""
+        if query.measure in ("sum", "avg") and query.linked and self.target not in self.mentioned:
+            return True
         return any(one.op == "in" and isinstance(one.value[0], bool) for one in query.conditions)
 
     def _says_nothing(self, query: RecordQuery) -> bool:
@@ -429,7 +431,8 @@ class RecordReader:
     def _prefers_noun(self, item: Item) -> bool:
         """Whether words that name a collection and something else mean the collection."""
         nouns = item.of_kind("collection")
-        if not nouns:
+        exact = any(one.weight == 1 for one in item.of_kind("value"))
+        if not nouns or (exact and all(one.weight < 1 for one in nouns)):
             return False
         if self.target not in self.mentioned and any(
             one.collection == self.target and one.weight >= 0.7 for one in nouns
@@ -530,7 +533,7 @@ class RecordReader:
             self._explain(item)
         elif self._clue_before(at, "group") and chains and self._is_field_of(at + 1, collection):
             self._explain(item)
-        elif self._clue_before(at, "group") and chains and not self.group:
+        elif self._clue_before(at, "group") and chains and not self.group and not self._is_agent(at):
             self.group = self._labelled(chains[0])
             self._explain(item, self._clue_before(at, "group"))
         elif backs and self._ranks(at):
@@ -553,6 +556,11 @@ class RecordReader:
         else:
             return
         self.mentioned.setdefault(collection, item)
+
+    def _is_agent(self, at: int) -> bool:
+        """Whether `by` names who did it: `loans by members`, not `loans by member`."""
+        noun = self.request.tokens[self.items[at].behind - 1].lower
+        return self.request.tokens[self.items[at].first - 1].lower == "by" and singular(noun) != noun
 
     def _is_field_of(self, at: int, collection: str) -> bool:
         """Whether the next item is a field of a collection, right behind it."""
@@ -637,7 +645,7 @@ class RecordReader:
             if how[1] and one.weight < 0.8 and field.dates:
                 continue
             ways.append(((1.0 - one.weight) + 0.25 * len(how[1]), (*how[1], one.field), field, one.weight))
-        owner = self._owner_behind(item)
+        owner = self._owner_behind(item) or self._owner_before(item)
         ways = [way for way in ways if self._collection_of(way[1]) == owner] or ways
         if not ways:
             return None
@@ -651,6 +659,12 @@ class RecordReader:
             return ""
         between = [one.lower for one in self.request.tokens[item.behind : behind.first]]
         return max(behind.of_kind("collection"), key=lambda one: one.weight).collection if between[:1] == ["of"] else ""
+
+    def _owner_before(self, item: Item) -> str:
+        """Return the collection of the noun right before a field: `member level`."""
+        before = next((one for one in self.items if one.behind == item.first), None)
+        nouns = before.of_kind("collection") if before is not None and not before.of_kind("value") else []
+        return max(nouns, key=lambda one: one.weight).collection if nouns else ""
 
     def _names_linked(self, at: int, field: FieldProfile) -> bool:
         """Whether a link is only named beside its target: `loans of the member Anna`."""
