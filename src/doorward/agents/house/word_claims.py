@@ -115,6 +115,7 @@ def _corrections(request: Request, known: Collection[str]) -> dict[int, str]:
         ):
             continue
         near = {one for one in words if is_one_slip_away(lower, one) and _is_likely(lower, one)}
+        near = {one for one in near if sorted(one) == sorted(lower)} or near
         if len({stem(one) for one in near}) == 1:
             found[place] = min(near)
     return found
