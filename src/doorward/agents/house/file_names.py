@@ -38,6 +38,8 @@ _KIND_WORDS = {one.lower(): one for one in KINDS} | {
     "logfile": "log",
     "pythons": "Python",
 }
+MAX_KNOWN = 200
+"""Files that a conversation knows; if there are so many, there may be more."""
 _NOUNS = ("file", "document", "script", "doc")
 _FOLDERS = ("folder", "directory")
 _INTO = ("in", "inside", "under", "below", "within", "from", "of", "into", "to", "at")
@@ -189,15 +191,9 @@ def _folder(known: tuple[str, ...], claims: WordClaims, *, bare: bool) -> tuple[
             before[-1:] and before[-1] in (*_FOLDERS, "called", "named") and any(one in _FOLDERS for one in before)
         )
         inside = bool(before) and before[-1] in _INTO
-        if (
-            beside
-            and not fitting
-            and token.lower not in stop_words()
-            and token.lower not in ("this", "current", "root")
-        ):
-            fitting = [token.text] if not known else []
-        elif inside and not known and not fitting and not token.is_stop and claims.find("file"):
-            fitting = [token.text] if not claims.find("search_plain") else []
+        placed = inside and claims.find("file") and not claims.find("search_plain")
+        if not fitting and (beside or placed) and not claims.is_functional(place):
+            fitting = [token.text] if not known or len(known) >= MAX_KNOWN else []
         if fitting and (beside or inside or (bare and not token.is_stop)):
             claims.claim_places((place,))
             if beside:

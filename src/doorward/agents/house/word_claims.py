@@ -74,6 +74,11 @@ class WordClaims:
                 return abs(int(number))
         return 0
 
+    def is_functional(self, place: int) -> bool:
+        """Whether a word has a meaning of its own, so that it hardly is a name."""
+        token = self.request.tokens[place]
+        return token.stem in _vocabulary()[1] or token.number is not None
+
     @property
     def explained(self) -> frozenset[int]:
         """The places that are accounted for, and those that carry no meaning."""
