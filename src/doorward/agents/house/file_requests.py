@@ -146,9 +146,6 @@ def _part(claims: WordClaims) -> tuple[int, int] | None:
             claims.claim_places((*found, *line, *numbers))
             claims.claim("first" if first else "last", "only")
             return first, abs(int(tokens[numbers[0]].number or 1)) if numbers else 10 if not line else 1
-    numbers = [
-        place for place, one in enumerate(tokens) if one.kind == "number" and place - 1 in line | {p + 2 for p in line}
-    ]
     before = [place for place in line if place + 1 < len(tokens) and tokens[place + 1].kind == "number"]
     if before:
         at = before[0] + 1
