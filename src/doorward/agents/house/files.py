@@ -17,6 +17,22 @@ from doorward.agents.house.request_context import RequestContext
 
 _BY_WORDS = 0.85
 _LOOSE = 0.8
+_SHOW = (
+    "show",
+    "read",
+    "open",
+    "print",
+    "display",
+    "see",
+    "say",
+    "view",
+    "cat",
+    "in it",
+    "content",
+    "give",
+    "first",
+    "one",
+)
 _AGAIN = re.compile(r"(?:and |ok |now )*(?:what about|how about|the same (?:for|in)|same for|and in|and for)\b")
 _MAX_STATS = 50
 _ABOUT_MANY = ("list", "count", "total size", "search", "line counts")
@@ -26,7 +42,8 @@ def read(context: RequestContext) -> Iterable[Reading]:
     request, reference = parse(context), referred_files(context)
     if reference is not None and not (reference.loose and request):
         follow_up = parse(context, reference.places, single=reference.single)
-        if follow_up is not None and not follow_up.names.files:
+        asks = follow_up is not None and (follow_up.intent != "read" or context.request.has(*_SHOW))
+        if follow_up is not None and asks and not follow_up.names.files:
             yield _reading(follow_up, _follow(context, follow_up, reference), 1.0)
             if request is not None and not (request.names.files or request.names.folder):
                 return
