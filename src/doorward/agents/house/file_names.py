@@ -38,6 +38,8 @@ _KIND_WORDS = {one.lower(): one for one in KINDS} | {
     "logfile": "log",
     "pythons": "Python",
 }
+MAX_KNOWN = 200
+"""Files that a conversation knows; if there are so many, there may be more."""
 _NOUNS = ("file", "document", "script", "doc")
 _FOLDERS = ("folder", "directory")
 _INTO = ("in", "inside", "under", "below", "within", "from", "of", "into", "to", "at")
@@ -56,6 +58,8 @@ class FileNames(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a file is named by words and not by its path or name."""
     folder: str = ""
     """A folder; `~` is that of the asker."""
+    loose: bool = False
+    """Whether the folder is named by a mere word, as in `what do the notes say`."""
     kind: str = ""
     suffixes: tuple[str, ...] = ()
 
@@ -68,8 +72,9 @@ def find_names(context: RequestContext, claims: WordClaims, *, by_words: bool = 
     known = context.conversation.files
     files, folder, choices = _paths(known, claims)
     kind, suffixes = _kind(claims, known)
+    loose = False
     if not folder:
-        folder = _folder(known, claims, bare=not kind and not files)
+        folder, loose = _folder(known, claims, bare=not kind and not files)
     base = posixpath.basename(folder)
     claims.claim_places(
         place
@@ -86,6 +91,7 @@ def find_names(context: RequestContext, claims: WordClaims, *, by_words: bool = 
         choices=choices,
         by_words=bool(fitting),
         folder=folder,
+        loose=loose,
         kind=kind,
         suffixes=suffixes,
     )
@@ -168,11 +174,11 @@ def _kind(claims: WordClaims, known: tuple[str, ...]) -> tuple[str, tuple[str, .
     return kind, tuple(dict.fromkeys(suffixes))
 
 
-def _folder(known: tuple[str, ...], claims: WordClaims, *, bare: bool) -> str:
-    """Return the folder that words of a request name."""
+def _folder(known: tuple[str, ...], claims: WordClaims, *, bare: bool) -> tuple[str, bool]:
+    """Return the folder that words of a request name, and whether a mere word names it."""
     if claims.find("home") and claims.request.has("my", "home folder", "home directory"):
         claims.claim("home", "folder")
-        return "~"
+        return "~", False
     tokens = claims.request.tokens
     folders = [one.rstrip("/") for one in known if one.endswith("/")]
     for place, token in enumerate(tokens):
@@ -185,25 +191,19 @@ def _folder(known: tuple[str, ...], claims: WordClaims, *, bare: bool) -> str:
             before[-1:] and before[-1] in (*_FOLDERS, "called", "named") and any(one in _FOLDERS for one in before)
         )
         inside = bool(before) and before[-1] in _INTO
-        if (
-            beside
-            and not fitting
-            and token.lower not in stop_words()
-            and token.lower not in ("this", "current", "root")
-        ):
-            fitting = [token.text] if not known else []
-        elif inside and not known and not fitting and not token.is_stop and claims.find("file"):
-            fitting = [token.text] if not claims.find("search_plain") else []
+        placed = inside and claims.find("file") and not claims.find("search_plain")
+        if not fitting and (beside or placed) and not claims.is_functional(place):
+            fitting = [token.text] if not known or len(known) >= MAX_KNOWN else []
         if fitting and (beside or inside or (bare and not token.is_stop)):
             claims.claim_places((place,))
             if beside:
                 claims.claim("folder")
-            return min(fitting, key=len)
-    return ""
+            return min(fitting, key=len), not (beside or inside)
+    return "", False
 
 
 def _is_same(name: str, word: str) -> bool:
-    return name.lower() == word or singular(name.lower()) == singular(word)
+    return name.lower().removesuffix("s") == word.removesuffix("s")
 
 
 def _named_by_words(known: tuple[str, ...], claims: WordClaims, folder: str) -> tuple[str, ...]:

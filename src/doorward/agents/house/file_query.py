@@ -13,7 +13,7 @@ import msgspec
 
 from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan, find_spans
-from doorward.agents.house.file_names import FileNames
+from doorward.agents.house.file_names import MAX_KNOWN, FileNames
 from doorward.agents.house.plan import NotOffered, Step, Unknown
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
@@ -23,8 +23,6 @@ from doorward.agents.house.word_claims import WordClaims
 SHOWN = 100
 """Files that a listing fetches."""
 _ALL = 10_000
-_KNOWN = 200
-"""Files that a conversation knows; if there are so many, there may be more."""
 _TOP = "/workspace"
 _UNITS = {"": 1, "b": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)?\s*(k|m|g|t)?i?(?:b|bytes?|ilobytes?|egabytes?|igabytes?|erabytes?)?")
@@ -236,7 +234,7 @@ def _place(context: RequestContext, path: str, command: str) -> str:
 def complete_path(context: RequestContext, path: str) -> Generator[list[Step], list[ToolResult], str]:
     """Return the path of a file that is named without its folder; it is looked up if not all files are known."""
     known = context.conversation.files
-    if "/" in path or path in known or len(known) < _KNOWN or not context.offered("vfs/find"):
+    if "/" in path or path in known or len(known) < MAX_KNOWN or not context.offered("vfs/find"):
         return path
     found = yield from find_files(context, FileQuery(name=path), lookup=True)
     paths = [one.path for one in found.entries]

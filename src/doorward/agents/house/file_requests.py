@@ -33,7 +33,7 @@ Intent = Literal[
     "search",
     "line counts",
 ]
-_JOINTS = re.compile(r"\b(?:and|or|not|but|nor|without|except)\b", re.IGNORECASE)
+_JOINTS = re.compile(r"\b(?:and|or|not|but|nor|without|except|for)\b", re.IGNORECASE)
 _PATH_WORDS = re.compile(r"[\w.-]+")
 
 
@@ -75,6 +75,7 @@ def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -
     asks_count = claims.request.has("how many", "how often", "number", "count")
     made: dict[str, object] = {}
     intent: Intent
+    spans = frozenset(place for one in context.spans for place in one.places)
     claims.claim("file")
     if names.folder:
         claims.claim("folder")
@@ -110,7 +111,7 @@ def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -
     elif claims.request.has("how old") or (
         claims.find("modified") and (claims.find("date") or claims.request.has("when"))
     ):
-        claims.claim("modified", "date")
+        claims.claim_places(claims.find("modified") | claims.find("date") - spans)
         intent = "modified"
     elif claims.find("exists") or _asks_existence(claims):
         claims.claim("exists")
@@ -145,9 +146,6 @@ def _part(claims: WordClaims) -> tuple[int, int] | None:
             claims.claim_places((*found, *line, *numbers))
             claims.claim("first" if first else "last", "only")
             return first, abs(int(tokens[numbers[0]].number or 1)) if numbers else 10 if not line else 1
-    numbers = [
-        place for place, one in enumerate(tokens) if one.kind == "number" and place - 1 in line | {p + 2 for p in line}
-    ]
     before = [place for place in line if place + 1 < len(tokens) and tokens[place + 1].kind == "number"]
     if before:
         at = before[0] + 1

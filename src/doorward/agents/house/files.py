@@ -16,6 +16,23 @@ from doorward.agents.house.plan import Reading, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 
 _BY_WORDS = 0.85
+_LOOSE = 0.8
+_SHOW = (
+    "show",
+    "read",
+    "open",
+    "print",
+    "display",
+    "see",
+    "say",
+    "view",
+    "cat",
+    "in it",
+    "content",
+    "give",
+    "first",
+    "one",
+)
 _AGAIN = re.compile(r"(?:and |ok |now )*(?:what about|how about|the same (?:for|in)|same for|and in|and for)\b")
 _MAX_STATS = 50
 _ABOUT_MANY = ("list", "count", "total size", "search", "line counts")
@@ -25,7 +42,8 @@ def read(context: RequestContext) -> Iterable[Reading]:
     request, reference = parse(context), referred_files(context)
     if reference is not None and not (reference.loose and request):
         follow_up = parse(context, reference.places, single=reference.single)
-        if follow_up is not None and not follow_up.names.files:
+        asks = follow_up is not None and (follow_up.intent != "read" or context.request.has(*_SHOW))
+        if follow_up is not None and asks and not follow_up.names.files:
             yield _reading(follow_up, _follow(context, follow_up, reference), 1.0)
             if request is not None and not (request.names.files or request.names.folder):
                 return
@@ -34,7 +52,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
         yield _reading(again, _answer(context, again), 1.0)
         return
     if request is not None:
-        yield _reading(request, _answer(context, request), 1.0)
+        yield _reading(request, _answer(context, request), _LOOSE if request.names.loose else 1.0)
     by_words = parse(context, by_words=True)
     if by_words is not None and by_words.names.by_words:
         yield _reading(by_words, _answer(context, by_words), _BY_WORDS)

@@ -74,6 +74,11 @@ class WordClaims:
                 return abs(int(number))
         return 0
 
+    def is_functional(self, place: int) -> bool:
+        """Whether a word has a meaning of its own, so that it hardly is a name."""
+        token = self.request.tokens[place]
+        return token.stem in _vocabulary()[1] or token.number is not None
+
     @property
     def explained(self) -> frozenset[int]:
         """The places that are accounted for, and those that carry no meaning."""
@@ -115,6 +120,7 @@ def _corrections(request: Request, known: Collection[str]) -> dict[int, str]:
         ):
             continue
         near = {one for one in words if is_one_slip_away(lower, one) and _is_likely(lower, one)}
+        near = {one for one in near if sorted(one) == sorted(lower)} or near
         if len({stem(one) for one in near}) == 1:
             found[place] = min(near)
     return found
