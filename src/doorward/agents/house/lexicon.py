@@ -87,8 +87,11 @@ class Lexicon:
                 found += (Match(at, at + 1, meaning) for meaning in self._values_called(request.tokens[at].text))
         return found
 
-    def correct(self, request: Request) -> Request:
-        """Return the request with slips of the keyboard corrected, where only one known word can be meant."""
+    def correct(self, request: Request, names: frozenset[str] = frozenset()) -> Request:
+        """Return the request with slips of the keyboard corrected, where only one known word can be meant.
+
+        `names` are right as they are.
+        """
         replacements: dict[int, str] = {}
         for place, token in enumerate(request.tokens):
             word = token.lower
@@ -96,6 +99,7 @@ class Lexicon:
                 token.kind != "word"
                 or len(word) < _SHORTEST_SLIP
                 or not word.isalpha()
+                or word in names
                 or self._knows(word, token.stem)
             ):
                 continue
@@ -105,7 +109,7 @@ class Lexicon:
             own = near & self._words
             if len(own) == 1 or len({stem(one) for one in own}) == 1:
                 replacements[place] = min(own)
-            elif not own and len({stem(one) for one in near}) == 1:
+            elif not own and len(word) > _SHORTEST_SLIP and len({stem(one) for one in near}) == 1:
                 replacements[place] = min(near)
         return request.corrected(replacements)
 

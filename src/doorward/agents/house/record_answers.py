@@ -177,6 +177,6 @@ def _single(query: RecordQuery, row: dict[str, Any], label: str, key: str, shown
     if query.order and asked:
         return f"{lead}{who} ({field_words(asked[0])} {value(asked[0], row[asked[0]])})."
     details = describe_record(row, (), (*_META, label))
-    if label and query.conditions and not any(each.path == (label,) for each in query.conditions):
+    if label and query.conditions and not any(each.path[0] in (label, key) for each in query.conditions):
         return f"{lead}There is 1 {one}{how}: {who}."
     return f"{lead}{who}: {details}."

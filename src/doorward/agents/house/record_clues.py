@@ -89,7 +89,7 @@ _PHRASES: dict[ClueName, str] = {
     "exists": "any|is there|are there|do we have|have we got|at least one",
     "when": "when|since when|what date|which date|on what day|on which day|what day|which day|by which day|date of|on what date",
     "group": (
-        "per|for each|for every|in each|on each|of each|each|broken down by|break down by|breakdown by|grouped by|"
+        "group them by|group those by|group these by|group it by|now by|per|for each|for every|in each|on each|of each|each|broken down by|break down by|breakdown by|grouped by|"
         "group by|spread over|split by|by|across|according to|spread across|distributed over|for all|every"
     ),
     "distinct": "different|distinct|kinds of|different values of|possible|various|what kinds|unique|that occurs|occur|occurs",
@@ -98,7 +98,7 @@ _PHRASES: dict[ClueName, str] = {
     "most": "most|highest number of|largest number of|greatest number of",
     "least": "least|fewest|lowest number of|smallest number of|least often",
     "not": "waiting to be|yet to be|to be|not|isn't|aren't|wasn't|weren't|hasn't|haven't|doesn't|don't|didn't|never|nobody|no one|except|other than|excluding|but not|nothing",
-    "without": "without|no|missing|lacking|lack|with no|have no|has no|without any|that have no|never gave us|not given",
+    "without": "out of|without|no|missing|lacking|lack|with no|have no|has no|without any|that have no|never gave us|not given",
     "with": "with|having|that have|who have|who has|that has",
     "contains": "contains|contain|containing|mentions|mentioning|includes|including|about|regarding|concerning|whose",
     "either": "or",
@@ -110,6 +110,7 @@ _PHRASES: dict[ClueName, str] = {
         "made|booked|created|added|entered|finished|ended|registered|happened|took place|came in|come in|went|issued"
     ),
     "filler": (
+        "by creation date|by date|creation date|over all|over every|of every|ever|"
         "held|running|break down|breakdown|dr|mr|mrs|ms|prof|minutes of|hours of|kept|"
         "still|yet|already|took place|take place|because of|working in|working|works in|made|comes|come|came|towards|because|"
         "signed up|sign up|signed|joined|join|happened|happen|got|seen|see|seeing|sees|treats|treat|handled|handle|handling|"

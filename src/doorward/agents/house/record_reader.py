@@ -277,6 +277,8 @@ class RecordReader:
         if behind is not None and behind.first == self.items[at].behind and behind.of_kind("collection"):
             return False
         dated = sum(one.dates for one in self.profile.fields)
+        if query.order and self._scaled(Scale(frozenset(("@date",)), up=True))[:1] == [query.order[0]]:
+            return dated <= 1
         if self._has("when") or any(one.span >= 0 for one in self.items[at + 1 : at + 3]):
             return dated <= 1 or any(len(one.path) == 1 and one.op == "days" for one in query.conditions)
         valued = any(one.of_kind("value") for one in self.items[at + 1 : at + 3])
@@ -479,7 +481,18 @@ class RecordReader:
             self.explained.update(range(clue.first, clue.behind))
         return clue is not None
 
+    def _is_verb_of_span(self, at: int, item: Item) -> bool:
+        """Whether an inflected word such as `opened` tells when, and not that the status is `open`."""
+        word = self.request.tokens[item.first].lower
+        spelt = any(str(one.value).lower() == word for one in item.of_kind("value"))
+        return (
+            not spelt and item.is_clue("verb") is not None and any(one.span >= 0 for one in self.items[at + 1 : at + 3])
+        )
+
     def _read_value(self, at: int, item: Item) -> None:
+        if self._is_verb_of_span(at, item):
+            self.verbs.append((at, item))
+            return
         meanings = item.of_kind("value")
         best: dict[tuple[str, Path], list[Meaning]] = {}
         for one in meanings:
@@ -598,8 +611,19 @@ class RecordReader:
             self.group = self._labelled(path)
             self._explain(item, clue)
         elif (clue := self._clue_before(at, "without")) is not None and field.kind != "boolean":
-            self._add(Condition(path, "missing"), item)
+            none = Condition(path, "eq", 0) if field.kind == "number" else Condition(path, "missing")
+            self._add(none, item)
             self._explain(item, clue)
+        elif field.kind == "number" and (place := self._number_behind(item)):
+            self._add(Condition(path, "eq", self.request.tokens[place].number), item)
+            self.explained.add(place)
+        elif field.kind == "number" and self._clue_before(at, "group") and self._has("superlative", "limit"):
+            top = next((one for each in self.items if (one := each.is_clue("superlative"))), None)
+            self.order, self.descending = path, top.scales[0].up if top else True
+            self.limit = (top.number if top else 0) or self.limit or 1
+            self._explain(item, self._clue_before(at, "group"))
+            if top is not None:
+                self.explained.update(range(top.first, top.behind))
         elif field.kind == "boolean" and not self._is_asked_field(at):
             self._add(Condition(path, "eq", not self._is_negated(at)), item)
         elif self._names_value(at, field) or self._names_span(at, field):
@@ -665,6 +689,15 @@ class RecordReader:
         before = next((one for one in self.items if one.behind == item.first), None)
         nouns = before.of_kind("collection") if before is not None and not before.of_kind("value") else []
         return max(nouns, key=lambda one: one.weight).collection if nouns else ""
+
+    def _number_behind(self, item: Item) -> int:
+        """Return the place of the number of `stock 0` or `quantity of 5`; 0 if there is none."""
+        place = item.behind
+        while place < len(self.request) and self.request.tokens[place].lower in ("of", "is", "=", "equals"):
+            place += 1
+        if place >= len(self.request) or self.request.tokens[place].kind != "number":
+            return 0
+        return 0 if any(one.first <= place < one.behind for one in self.items if one.comparison) else place
 
     def _names_linked(self, at: int, field: FieldProfile) -> bool:
         """Whether a link is only named beside its target: `loans of the member Anna`."""
@@ -771,7 +804,8 @@ class RecordReader:
         if "@number" in scale.fields:
             return [one.name for one in numbers]
         if "@date" in scale.fields:
-            return [one.name for one in self.profile.fields if one.dates]
+            dated = [one.name for one in self.profile.fields if one.dates]
+            return dated or [one.name for one in self.profile.fields if one.name == "createdAt"]
         known = {each for one in scale.fields for each in same_words(one)}
         exact = [one.name for one in numbers if {stem(word) for word in name_words(one.name)} & scale.fields]
         return exact or [one.name for one in numbers if {stem(word) for word in name_words(one.name)} & known]
@@ -806,8 +840,22 @@ class RecordReader:
             self._explain(item)
         elif clue.name in ("most", "least"):
             self._read_most(at, item, clue)
+        elif clue.name == "contains":
+            self._read_topic(at, item, clue)
         elif clue.name == "either" and self._joins_values(at):
             self._explain(item)
+
+    def _read_topic(self, at: int, item: Item, clue: Clue) -> None:
+        """Read `tickets about a refund`: a word in the text that people know the records by."""
+        place = clue.behind
+        while place < len(self.request) and self.request.tokens[place].is_stop:
+            place += 1
+        behind = self.items[at + 1] if at + 1 < len(self.items) else None
+        taken = behind is not None and behind.first <= place
+        if taken or place >= len(self.request) or not self.profile.label or self.target in self.lexicon.people:
+            return
+        self._add(Condition((self.profile.label,), "contains", self.request.tokens[place].text), item)
+        self.explained.add(place)
 
     def _joins_values(self, at: int) -> bool:
         near = [*self.items[max(0, at - 2) : at], *self.items[at + 1 : at + 3]]
@@ -840,9 +888,9 @@ class RecordReader:
         """`products with the highest price` ranks records, `the highest price of the products` measures the field."""
         self._explain(item)
         head = self.mentioned.get(self.target)
-        listed = clue.number or (head is not None and head.first < item.first)
+        listed = clue.number or self.limit or (head is not None and head.first < item.first)
         if listed:
-            self.order, self.descending, self.limit = path, up, clue.number or 1
+            self.order, self.descending, self.limit = path, up, clue.number or self.limit or 1
         else:
             self.measure = "max" if up else "min"
 
@@ -917,8 +965,8 @@ class RecordReader:
                 return None
             self.asked.append(phone)
             return "list"
-        if self._has("count") and not numeric:
-            return "count"
+        if self._has("count"):
+            return None if numeric else "count"
         if self._has("distinct") and len(self.asked) == 1:
             return "values"
         if self._has("either") and self._compares():

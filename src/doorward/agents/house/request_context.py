@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from functools import cached_property
@@ -12,6 +13,9 @@ from doorward.agents.house.dates import TimeSpan, find_spans
 from doorward.agents.house.lexicon import Lexicon, lexicon_of
 from doorward.agents.house.request import Request
 from doorward.agents.models.model import ToolSpec
+
+
+_WORDS = re.compile(r"[^\W_]+")
 
 
 class RequestContext:
@@ -43,7 +47,16 @@ class RequestContext:
     @cached_property
     def request(self) -> Request:
         """The tokens, with slips of the keyboard corrected."""
-        return self.lexicon.correct(Request(self.text))
+        return self.lexicon.correct(Request(self.text), self._names)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Names of files, commands, rooms and people, which are no slips of the keyboard."""
+        texts = [*self.conversation.files, *self.tools, *self.conversation.names]
+        texts += [
+            str(one) for each in self.lexicon.all if each.kind == "system" for f in each.fields for one in f.values
+        ]
+        return frozenset(word for text in texts for word in _WORDS.findall(text.lower()))
 
     @cached_property
     def spans(self) -> tuple[TimeSpan, ...]:

@@ -64,9 +64,17 @@ def is_answerable(context: RequestContext) -> bool:
 
 
 def _complete(context: RequestContext) -> list[Reading]:
-    """Return the readings that leave no meaningful word unexplained."""
+    """Return the readings that leave no meaningful word unexplained, of the reader that is surest.
+
+    Of two that are equally sure, the first counts: it is the more special one.
+    """
     meaningful = context.request.meaningful
-    return [one for reader in _READERS for one in reader(context) if meaningful <= one.explained]
+    best: list[Reading] = []
+    for reader in _READERS:
+        found = [one for one in reader(context) if meaningful <= one.explained]
+        if found and max(one.score for one in found) > max((one.score for one in best), default=0.0) + _NEAR:
+            best = found
+    return best
 
 
 def _partial(context: RequestContext) -> list[Reading]:

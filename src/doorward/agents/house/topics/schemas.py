@@ -43,7 +43,10 @@ def read(context: RequestContext) -> Iterable[Reading]:
         wording.used |= set(named)
         says = f"the {what} of {' '.join(nouns)}"
         yield wording.reading(
-            f"{what} of a collection", _described(context, what, nouns), says, 0.9 if context.conversation.data else 0.8
+            f"{what} of a collection",
+            _described(context, what, nouns),
+            says,
+            0.98 if context.conversation.data else 0.8,
         )
     yield from _read_changed(context)
 

@@ -132,7 +132,9 @@ class Wording:
         """Take the name of a command."""
         for place, one in enumerate(self.request.tokens):
             known = one.lower in self.context.tools and "/" in one.lower
-            if place not in self.used and (known or (one.kind == "path" and _COMMAND.fullmatch(one.lower))):
+            if place not in self.used and (
+                known or (one.kind == "path" and "." not in one.lower and _COMMAND.fullmatch(one.lower))
+            ):
                 area = one.lower.partition("/")[0]
                 if known or any(name.startswith(f"{area}/") for name in self.context.tools):
                     self.used.add(place)
