@@ -11,7 +11,7 @@ from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.plan import Reading, Steps
 from doorward.agents.house.request import Token
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.topics.vocabulary import reserved_stems
+from doorward.agents.house.topics.vocabulary import reserved_stems, vocabulary
 from doorward.agents.house.words import singular, stem
 
 _BETWEEN = frozenset(
@@ -30,7 +30,7 @@ _MANY = frozenset(("few", "several", "couple", "some"))
 
 
 _NO_NAMES = frozenset(
-    "not no without except other than more less fewer or but only both between instead never least most if".split()
+    ("not", "no", "without", "except", "other", "than", "more", "less", "fewer", "or", "but", "only", "both", "between")
 )
 
 
@@ -48,6 +48,7 @@ class Wording:
         self.context = context
         self.request = context.request
         self.used: set[int] = set()
+        self._fillers = self.find(vocabulary().fillers)
         self.guessed_name = False
         """Whether a word was taken for a name because of its place only."""
 
@@ -90,7 +91,7 @@ class Wording:
     @property
     def rest(self) -> list[int]:
         """The places of the meaningful words that nothing has taken."""
-        return sorted(self.request.meaningful - self.used)
+        return sorted(self.request.meaningful - self.used - self._fillers)
 
     def span(self) -> TimeSpan | None:
         """Take the first period."""
@@ -179,7 +180,12 @@ class Wording:
                 continue
             lead = self._lower(place - 2) if before in _BEFORE_NAME else before
             from_the = before == "the" and lead == "from"
-            if before in ("room", "channel") or after in beside or lead in ("in", "of", "for", *leads) or from_the:
+            if (
+                before in ("room", "channel", "called", "named")
+                or after in beside
+                or lead in ("in", "of", "for", *leads)
+                or from_the
+            ):
                 self.guessed_name = True
                 return self._named(place, "room|channel")
         return ""
@@ -227,7 +233,7 @@ class Wording:
     def reading(self, name: str, steps: Callable[[], Steps], says: str = "", score: float = 1.0) -> Reading:
         """Return a reading that explains the words taken so far."""
         score -= 0.15 * self.guessed_name
-        return Reading(name=name, steps=steps, explained=frozenset(self.used), score=score, says=says)
+        return Reading(name=name, steps=steps, explained=frozenset(self.used | self._fillers), score=score, says=says)
 
     def _named(self, place: int, noun: str) -> str:
         self.used.add(place)
