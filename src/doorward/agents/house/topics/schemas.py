@@ -34,7 +34,9 @@ def read(context: RequestContext) -> Iterable[Reading]:
             continue
         wording.take(words["collections"])
         wording.take(words["may"])
-        named = [place for place in wording.rest if wording.request.tokens[place].kind in ("word", "quoted", "path")]
+        in_span = frozenset(place for span in context.spans for place in span.places)
+        kinds = ("word", "quoted", "path")
+        named = [one for one in wording.rest if wording.request.tokens[one].kind in kinds and one not in in_span]
         if not 1 <= len(named) <= 2 or (what == "fields" and len(named) > 1):
             continue
         nouns = [wording.request.tokens[place].text for place in named]

@@ -102,7 +102,9 @@ class Wording:
         return None
 
     def count(self) -> bool:
-        return self.take("how many|count|number of|total number|tally|how often|how much|amount of")
+        return self.take(
+            "how many times|times each|how many|count|number of|total number|tally|how often|how much|amount of"
+        )
 
     def limit(self) -> Limit | None:
         """Take words such as `the last 5` or `five newest`."""
