@@ -13,7 +13,10 @@ from doorward.agents.house.topics.vocabulary import Program, vocabulary
 from doorward.agents.house.topics.wording import Wording
 
 _MAX_LINE = 80
-_WHO = "^ who am i|who i am|^ what user am i|^ which user am i|^ whoami|account am i|name am i|my username|^ what is my user|my account|my login|my identity|sign in as|log in as"
+_WHO = (
+    "^ who am i|who i am|^ what user am i|^ which user am i|^ whoami|account am i|name am i|my username"
+    "|^ what is my user|my account|my login|my identity|sign in as|log in as"
+)
 
 
 def read(context: RequestContext) -> Iterable[Reading]:

@@ -30,7 +30,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
         yield wording.reading("collections", lambda: _collections(context, count=count), "the collections")
     for what, phrases in (("fields", words["fields"]), ("values", words["values"])):
         wording = Wording(context)
-        if not wording.take(phrases):
+        if wording.has("allowed to") or not wording.take(phrases):
             continue
         wording.take(words["collections"])
         wording.take(words["may"])

@@ -59,8 +59,10 @@ class Wording:
         """Return the places of phrases, which are separated by bars. `^` and `$` are the ends of the request."""
         found: set[int] = set()
         for phrase in _stems(phrases):
-            for at in range(len(self.request)):
-                found.update(self._match(phrase, at))
+            first = next((one for one in phrase if one != "^"), "")
+            for at, one in enumerate(self.request.stems):
+                if one == first:
+                    found.update(self._match(phrase, at))
         return found
 
     def take(self, phrases: str) -> bool:
@@ -102,9 +104,7 @@ class Wording:
         return None
 
     def count(self) -> bool:
-        return self.take(
-            "how many times|times each|how many|count|number of|total number|tally|how often|how much|amount of"
-        )
+        return self.take("how many times|times each|how many|count|number of|total number|tally|how often|how much")
 
     def limit(self) -> Limit | None:
         """Take words such as `the last 5` or `five newest`."""
