@@ -16,6 +16,8 @@ _COUNT = re.compile(
 _WHY = re.compile(r"^(?:and )?(?:why|for what reason|what was the reason)\b.{0,20}$", re.I)
 _GROUP = re.compile(r"^(?:and |now )?(?:group (?:them|those|it) )?(?:by|per) (?P<field>\w+)\W*$", re.I)
 _GROUPED = re.compile(r"\s+(?:by|per) \w+$", re.IGNORECASE)
+_AGAIN = frozenset(("same", "again", "look", "happen", "question", "case", "situation", "go"))
+"""Stems that only refer to the earlier request."""
 _MAX_DEPTH = 3
 _MAX_WORDS = 6
 
@@ -61,7 +63,10 @@ def _replaced(context: RequestContext, earlier: str, text: str) -> Iterator[str]
         return
     before = context.with_text(earlier)
     spans = context.with_text(rest).spans
-    if spans and len(spans[0].places) >= len(context.with_text(rest).request.meaningful):
+    again = context.with_text(rest).request
+    said_before = {*before.request.stems, *_AGAIN}
+    if spans and all(again.stems[one] in said_before for one in again.meaningful - spans[0].places):
+        rest = again.between(spans[0].first, spans[0].behind)
         if before.spans:
             old = before.spans[0]
             said = before.request.between(old.first, old.behind)

@@ -12,7 +12,7 @@ from doorward.agents.house.sentences import bullets, in_a_row, name, number, one
 from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Wording
 
-_LEAST = 0.45
+_LEAST = 0.4
 """The score of a search result below which it does not fit."""
 _MOST = 5
 

@@ -13,14 +13,17 @@ from doorward.agents.house.topics.vocabulary import Program, vocabulary
 from doorward.agents.house.topics.wording import Wording
 
 _MAX_LINE = 80
-_WHO = "^ who am i|^ what user am i|^ which user am i|^ whoami|what account am i|who i am|^ what is my user|my username"
+_WHO = (
+    "^ who am i|who i am|^ what user am i|^ which user am i|^ whoami|account am i|name am i|my username"
+    "|^ what is my user|my account|my login|my identity|sign in as|log in as"
+)
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
     wording = Wording(context)
     if wording.take(_WHO):
-        wording.take("user|username|account|log in as|log in|login|here")
-        yield wording.reading("who am i", lambda: _who(context), "who you are")
+        wording.take("user|username|account|log in as|log in|sign in|login|here|use|using|under|identity")
+        yield wording.reading("who am i", lambda: _who(context), "who you are", 1.05)
     for program in vocabulary().programs:
         wording = Wording(context)
         if wording.take(program.needs):

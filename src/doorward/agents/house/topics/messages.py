@@ -68,6 +68,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
     sender = speaker if own else _sender(wording, min(about, default=10_000))
     if room and not sender:
         wording.take("contain|contains|hold|holds")
+    wording.take("appear|occur|come up")
     topic = wording.behind(markers)
     if not topic and decided:
         topic = wording.behind(words["decided"])
@@ -93,7 +94,7 @@ def _verb(wording: Wording) -> set[int]:
 def _room(wording: Wording, end: int) -> str:
     """Take a room that is named before the words that the messages are about."""
     before = set(wording.used)
-    room = wording.room("message|messages|post|posts|chat|conversation", ("does", "has"))
+    room = wording.room("message|messages|post|posts|chat|conversation", ("does", "has", "to"))
     if room and min(wording.used - before, default=0) > end:
         wording.used = before
         return ""

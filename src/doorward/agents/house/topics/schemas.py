@@ -30,11 +30,13 @@ def read(context: RequestContext) -> Iterable[Reading]:
         yield wording.reading("collections", lambda: _collections(context, count=count), "the collections")
     for what, phrases in (("fields", words["fields"]), ("values", words["values"])):
         wording = Wording(context)
-        if not wording.take(phrases):
+        if wording.has("allowed to") or not wording.take(phrases):
             continue
         wording.take(words["collections"])
         wording.take(words["may"])
-        named = [place for place in wording.rest if wording.request.tokens[place].kind in ("word", "quoted", "path")]
+        in_span = frozenset(place for span in context.spans for place in span.places)
+        kinds = ("word", "quoted", "path")
+        named = [one for one in wording.rest if wording.request.tokens[one].kind in kinds and one not in in_span]
         if not 1 <= len(named) <= 2 or (what == "fields" and len(named) > 1):
             continue
         nouns = [wording.request.tokens[place].text for place in named]

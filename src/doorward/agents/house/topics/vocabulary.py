@@ -42,6 +42,8 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    fillers: str
+    """Phrases that add nothing to any request."""
     words: dict[str, dict[str, str]]
     """Phrases by topic. Those called `may` may stand beside the others and change nothing."""
     states: dict[str, str]

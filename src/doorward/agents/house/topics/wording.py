@@ -11,7 +11,7 @@ from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.plan import Reading, Steps
 from doorward.agents.house.request import Token
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.topics.vocabulary import reserved_stems
+from doorward.agents.house.topics.vocabulary import reserved_stems, vocabulary
 from doorward.agents.house.words import singular, stem
 
 _BETWEEN = frozenset(
@@ -30,7 +30,7 @@ _MANY = frozenset(("few", "several", "couple", "some"))
 
 
 _NO_NAMES = frozenset(
-    "not no without except other than more less fewer or but only both between instead never least most if".split()
+    ("not", "no", "without", "except", "other", "than", "more", "less", "fewer", "or", "but", "only", "both", "between")
 )
 
 
@@ -48,6 +48,7 @@ class Wording:
         self.context = context
         self.request = context.request
         self.used: set[int] = set()
+        self._fillers = self.find(vocabulary().fillers)
         self.guessed_name = False
         """Whether a word was taken for a name because of its place only."""
 
@@ -58,8 +59,10 @@ class Wording:
         """Return the places of phrases, which are separated by bars. `^` and `$` are the ends of the request."""
         found: set[int] = set()
         for phrase in _stems(phrases):
-            for at in range(len(self.request)):
-                found.update(self._match(phrase, at))
+            first = next((one for one in phrase if one != "^"), "")
+            for at, one in enumerate(self.request.stems):
+                if one == first:
+                    found.update(self._match(phrase, at))
         return found
 
     def take(self, phrases: str) -> bool:
@@ -90,7 +93,7 @@ class Wording:
     @property
     def rest(self) -> list[int]:
         """The places of the meaningful words that nothing has taken."""
-        return sorted(self.request.meaningful - self.used)
+        return sorted(self.request.meaningful - self.used - self._fillers)
 
     def span(self) -> TimeSpan | None:
         """Take the first period."""
@@ -101,7 +104,7 @@ class Wording:
         return None
 
     def count(self) -> bool:
-        return self.take("how many|count|number of|total number|tally|how often|how much|amount of")
+        return self.take("how many times|times each|how many|count|number of|total number|tally|how often|how much")
 
     def limit(self) -> Limit | None:
         """Take words such as `the last 5` or `five newest`."""
@@ -181,7 +184,12 @@ class Wording:
                 continue
             lead = self._lower(place - 2) if before in _BEFORE_NAME else before
             from_the = before == "the" and lead == "from"
-            if before in ("room", "channel") or after in beside or lead in ("in", "of", "for", *leads) or from_the:
+            if (
+                before in ("room", "channel", "called", "named")
+                or after in beside
+                or lead in ("in", "of", "for", *leads)
+                or from_the
+            ):
                 self.guessed_name = True
                 return self._named(place, "room|channel")
         return ""
@@ -229,7 +237,7 @@ class Wording:
     def reading(self, name: str, steps: Callable[[], Steps], says: str = "", score: float = 1.0) -> Reading:
         """Return a reading that explains the words taken so far."""
         score -= 0.15 * self.guessed_name
-        return Reading(name=name, steps=steps, explained=frozenset(self.used), score=score, says=says)
+        return Reading(name=name, steps=steps, explained=frozenset(self.used | self._fillers), score=score, says=says)
 
     def _named(self, place: int, noun: str) -> str:
         self.used.add(place)
