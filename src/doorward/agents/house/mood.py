@@ -17,7 +17,9 @@ _CHANGES = (
     r"|tidy|empty|destroy|overwrite|truncate|run|execute|launch|say|post|send|announce|mark|flag|assign|reassign"
     r"|register|enter|record|undo|revert|reverse|rollback|roll back|take (?:that|it|this|back)|put it|get rid of"
     r"|throw (?:away|out)|close|reopen|cancel|ship|approve|deny|archive|activate|deactivate|resolve|finish|complete"
-    r"|pay|touch|mkdir|mv|cp|rm|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b))"
+    r"|pay|touch|mkdir|mv|cp|rm|bin|dump|scrap|ditch|unlink|clone|relocate|include|stick|tack|turn|flip|hand|leave"
+    r"|back up|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b)|message the|notify the"
+    r"|tell (?:the|everyone|everybody|room)|let (?:the|everyone) \w+ know)"
 )
 _LOOKS = r"(?:read|open|show|list|search|look|find|print|display|view|tell|count|grep|cat|check|use|call|do|ask|answer)"
 _PAST = (
@@ -32,7 +34,8 @@ _REPORTS = (
 _NAMES = r"(?:doorward|guide|keeper|assistant|house)"
 _CAN_YOU = r"(?:can|could|would|will)\s+(?:you|u)(?:\s+(?:please|kindly|just|maybe|possibly|quickly|also))*"
 _FRONT = re.compile(
-    rf"(?:please|pls|plz|kindly|just|quickly|simply|ok|okay|hey|hi|hello|hm+|oops|whoops|sorry|no(?=,)|yes"
+    rf"(?:please|pls|plz|kindly|just|quickly|simply|ok|okay|hey|hi|hello|hm+|oops|whoops|oh no|oh|ah|uh|um|argh|damn"
+    rf"|my (?:mistake|bad)|sorry|no(?=,)|yes"
     rf"|wait(?=,)|well"
     rf"|now|so|then|also|and|alright|right|great|thanks|thank you|good (?:morning|evening|afternoon|day)"
     rf"|dear|@?{_NAMES}"

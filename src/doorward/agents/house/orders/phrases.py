@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from doorward.agents.house.mood import strip_back, strip_front
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Steps
+from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 
 QUOTED = r"(?:\"[^\"]+\"|“[^”]+”|`[^`]+`|(?<!\w)'[^']+'(?!\w)|‘[^’]+’)"
@@ -19,6 +20,8 @@ FILE = (
 )
 END = r"\s*[.!]*$"
 WIDE = re.compile(r"\b(?:all|every|everything|any|anything|each|whole|entire|\w*body)\b|\*", re.IGNORECASE)
+_ARTICLES = frozenset(("the", "a", "an", "file", "folder", "document", "my", "name", "new"))
+_EMAIL = re.compile(r"[^/@\s]+@[\w-]+(?:\.[\w-]+)+")
 _ENDS = {"'": "'", '"': '"', "`": "`", "“": "”", "‘": "’"}
 _NAMED = re.compile(r"[\w@+-][\w.@+-]*\.\w{1,10}|\.\w[\w.-]*")
 
@@ -41,6 +44,23 @@ class OrderText:
         return next((one for one in found if one is not None), None)
 
 
+def read_paths(context: RequestContext, text: OrderText, verb: str, beside: str) -> list[tuple[str, str]]:
+    """Return the paths behind a verb, each with the word before it; none if a word is not one of `beside`."""
+    begins = re.match(verb, text.bare, re.IGNORECASE)
+    if begins is None:
+        return []
+    found: list[tuple[str, str]] = []
+    allowed, last = frozenset(beside.split()), ""
+    for token in Request(text.bare[begins.end() :]).tokens:
+        if token.kind in ("path", "quoted") and is_path(token.text, context):
+            found.append((last, token.text))
+        elif token.kind == "mark" or token.lower in allowed:
+            last = last if token.lower in _ARTICLES else token.lower
+        else:
+            return []
+    return found
+
+
 def unquote(text: str) -> str:
     """Return the text between quotation marks, if they hold all of it."""
     text = text.strip()
@@ -57,6 +77,8 @@ def is_path(text: str, context: RequestContext) -> bool:
     """Whether a word is the path of a file: it has an ending or a folder, or the folder holds such a file."""
     path = unquote(text)
     if not path or any(one in path for one in "*?\n") or path.strip("./~") == "":
+        return False
+    if _EMAIL.fullmatch(path):
         return False
     known = context.conversation.files
     last = path.rstrip("/").rpartition("/")[2]
