@@ -15,7 +15,8 @@ _CHANGES = (
     r"(?:write|create|make|save|store|add|append|attach|insert|put|note|jot|replace|substitute|swap|change|set|update"
     r"|edit|correct|switch|rename|move|copy|duplicate|delete|remove|erase|drop|discard|trash|purge|wipe|clear|clean"
     r"|tidy|empty|destroy|overwrite|truncate|run|execute|launch|say|post|send|announce|mark|flag|assign|reassign"
-    r"|register|enter|record|undo|revert|reverse|rollback|roll back|take (?:that|it|this|back)|put it|get rid of"
+    r"|register|enter|record|undo|revert|reverse|rollback|roll back|(?:roll|bring) (?:that|it|this)|pass"
+    r"|take (?:that|it|this|back)|put it|get rid of"
     r"|throw (?:away|out)|close|reopen|cancel|ship|approve|deny|archive|activate|deactivate|resolve|finish|complete"
     r"|pay|touch|mkdir|mv|cp|rm|bin|dump|scrap|ditch|unlink|clone|relocate|include|stick|tack|turn|flip|hand|leave"
     r"|back up|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b)|message the|notify the"
@@ -131,8 +132,8 @@ _HOLDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "it asks me to set rules aside, and I keep to them",
         ),
         (
-            r"n't\b|\bno\b(?!\.? ?\d)|\b(?:not|nope|never|nothing|nobody|none|neither|nor|cannot|without|avoid"
-            r"|except|hold off|wait|instead of|rather than)\b",
+            r"n't\b|\bno\b(?!\.? ?\d)|\b(?:not|nope|never|nothing(?! in it)|nobody|none|neither|nor|cannot|without"
+            r"|avoid|except|hold off|wait|instead of|rather than)\b",
             'there is a "no" or a "not" in it, and I do not guess what it means',
         ),
         (

@@ -100,16 +100,16 @@ def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
             table, noun, rest = split_noun(" ".join(parts[at:]), tables)
             if table is not None and not rest and not is_plural(noun):
                 return table, f"{as_one['label']}, {' '.join(parts[:at])}".rstrip(", ")
-    to = _TO.fullmatch(bare)
-    if to is not None and is_name(to["label"]) and not WIDE.search(to["label"]):
-        table, _, rest = split_noun(to["noun"], tables)
-        if table is not None and not rest:
-            return table, f"{to['label']}, {to['body'] or ''}".strip(", ")
     record = _RECORD.fullmatch(bare)
     if record is not None:
         table, _, rest = split_noun(record["rest"], tables)
         if table is not None and rest:
             return table, rest
+    to = _TO.fullmatch(bare)
+    if to is not None and is_name(to["label"]) and not WIDE.search(to["label"]):
+        table, _, rest = split_noun(to["noun"], tables)
+        if table is not None and not rest:
+            return table, f"{to['label']}, {to['body'] or ''}".strip(", ")
     for found in (_NEWS.fullmatch(bare), _PLAIN.fullmatch(bare)):
         if found is not None:
             table, noun, rest = split_noun(found["rest"], tables)
