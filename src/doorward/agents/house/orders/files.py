@@ -12,6 +12,7 @@ from doorward.agents.house.orders.phrases import (
     FILE,
     PATH,
     QUOTED,
+    TARGET,
     WIDE,
     OrderText,
     is_path,
@@ -26,6 +27,7 @@ from doorward.agents.house.orders.phrases import (
 )
 from doorward.agents.house.orders.program_output import describe_output
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Step, Steps
+from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
 from doorward.core import redact
@@ -46,6 +48,7 @@ _NOT_CONTENT = re.compile(
     re.IGNORECASE,
 )
 _DELETE = r"(?:delete|remove|erase|discard|trash|unlink|rm|bin|dump|scrap|ditch|get\s+rid\s+of|throw\s+(?:away|out))"
+_FIX = r"(?:change|replace|update|fix|edit|correct)\s+(?:it|that|this)"
 _COPIES = re.compile(r"\b(?:copy|duplicate|clone|cp|backup|back\s+up)\b|^save\b.*\bas\b", re.IGNORECASE)
 _ONE_AT_A_TIME = "I delete one file at a time, or the files that fit a condition."
 
@@ -100,7 +103,11 @@ def _describe_written(got: ToolResult, path: str) -> str:
 
 def _empty(context: RequestContext, text: OrderText) -> Reading | None:
     beside = "me an a the new empty blank text file document called named at as that is with nothing in it and leave"
-    paths = read_paths(context, text, r"(?:create|make|add|touch|start|set\s+up)\b", beside)
+    verb = (
+        r"(?:create|make|add|touch|start|set\s+up|new"
+        r"|(?:put|place|write|save|i\s+need|i\s+want|give\s+me)(?=.*\b(?:empty|blank)\b))\b"
+    )
+    paths = read_paths(context, text, verb, beside)
     if len(paths) != 1 or paths[0][1].endswith("/"):
         return None
     path = place(paths[0][1], context)
@@ -126,7 +133,10 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
         rf"{verb}{_LINE}(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?{_AT_END}{there}",
         rf"(?:append|add|attach)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END}{there}",
         rf"{verb}(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END[:-1]}{there}",
-        rf"(?:to|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+{_LINE}(?P<content>{QUOTED}){END}",
+        rf"{verb}(?!{_NOT_CONTENT.pattern})(?P<content>[^\"“`]+?)\s+(?:to|on|onto)\s+(?:the|my|our)\s+(?:\w+\s+)?list\s+(?:in|at)\s+{PATH}{END}",
+        rf"extend\s+{FILE}{PATH}\s+(?:by|with)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
+        rf"(?:to|in|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+"
+        rf"(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
     ) or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
     if found is None or not is_path(found["path"], context):
         return None
@@ -183,6 +193,10 @@ def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
     inside, join = rf"(?:in|inside|within)\s+{FILE}{PATH}", r"(?:with|by|to|into)"
     found = text.match(
         rf"(?:replace|change|substitute|turn)\s+{what}\s+{join}\s+{new}(?P<everywhere>\s+everywhere)?\s+{inside}{END}",
+        rf"(?:in\s+{FILE}{PATH},?\s+)(?:the\s+)?(?:[a-z]+\s+)?{old}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{new}"
+        rf"[,.;:]\s+(?:please\s+)?{_FIX}{END}",
+        rf"(?:the\s+)?(?:[a-z]+\s+)?{old}\s+in\s+{FILE}{PATH}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{new}"
+        rf"[,.;:]\s+(?:please\s+)?{_FIX}{END}",
         rf"swap\s+{what}\s+(?:with|for)\s+{new}\s+{inside}{END}",
         rf"in\s+{FILE}{PATH},?\s+(?:replace|change|swap)\s+{what}\s+(?:{join}|for)\s+{new}(?P<everywhere>\s+everywhere)?{END}",
         rf"(?:edit|update|open)\s+{FILE}{PATH}(?:,|:|\s+and|\s+to|\s+so\s+that\s+it)?\s+(?:replaces?|changes?)\s+"
@@ -208,6 +222,11 @@ def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
 
 def _move(context: RequestContext, text: OrderText) -> Reading | None:
     beside = "the my file folder directory document to as into over its name new of from now on so that it is called"
+    wish = text.match(
+        rf"{FILE}{PATH}\s+should\s+(?:now\s+)?be\s+(?:called|named)\s+{TARGET}[,.;:]\s+(?:please\s+)?rename\s+it{END}"
+    )
+    if wish is not None:
+        text = OrderText(f"rename {wish['path']} to {wish['target']}")
     paths = read_paths(context, text, r"(?:rename|move|mv|relocate|give|change\s+the\s+name|change)\b", beside)
     if len(paths) != 2 or paths[0][0] in ("to", "as", "into"):
         return None
@@ -223,11 +242,14 @@ def _move(context: RequestContext, text: OrderText) -> Reading | None:
 
 def _copy(context: RequestContext, text: OrderText) -> Reading | None:
     beside = (
-        "the my me a an another file folder directory document to as into in at under called named name new of up"
+        "the my me a an another file folder directory document to as into in at under over called named new of up"
         " copy duplicate backup contents content"
     )
     paths = read_paths(
-        context, text, r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store)\b", beside
+        context,
+        text,
+        r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|i\s+(?:need|want))\b",
+        beside,
     )
     if len(paths) != 2 or not _COPIES.search(text.bare):
         return None
@@ -273,6 +295,12 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     beside = (
         "the a my our that this old file document called named from in workspace for good away completely permanently"
     )
+    reason = text.match(
+        rf"(?P<fact>[^,;:]*?\S)(?:[.](?=\s)|[,;:])\s+(?:so\s+|and\s+)?(?:please\s+)?(?P<verb>{_DELETE})\s+(?:it|that(?:\s+file)?|the\s+file){END}"
+    )
+    named = [one.text for one in Request(reason["fact"]).tokens if one.kind == "path"] if reason is not None else []
+    if reason is not None and len(named) == 1:
+        text = OrderText(f"{reason['verb']} {named[0]}")
     paths = read_paths(context, text, rf"{_DELETE}\b", beside)
     if len(paths) != 1 or f"{paths[0][1].rstrip('/')}/" in context.conversation.files:
         return None

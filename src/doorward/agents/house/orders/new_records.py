@@ -13,7 +13,7 @@ from doorward.agents.house.orders.tables import Table, complete_table, is_plural
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 
-_ADD = r"(?:add|create|insert|register|enter|record|make|put\s+in|set\s+up)"
+_ADD = r"(?:add|create|insert|register|enter|record|make|save|store|put\s+in|set\s+up)"
 _PLAIN = re.compile(
     rf"{_ADD}\s+(?:me\s+)?(?:(?:an?|the|another|one)\s+)?(?:new\s+)?(?P<rest>.+)", re.IGNORECASE | re.DOTALL
 )
@@ -23,7 +23,11 @@ _NEWS = re.compile(
     r"(?:\s+(?:in|into|to|on)(?:\s+(?:the|our)\s+(?:list|system|database|records?|collection|catalogue|table))?)?",
     re.IGNORECASE | re.DOTALL,
 )
-_AS = re.compile(rf"{_ADD}\s+(?P<label>.+?)\s+as\s+(?:an?\s+|the\s+)?(?:new\s+)?(?P<rest>.+)", re.IGNORECASE)
+_AS = re.compile(
+    rf"{_ADD}\s+(?P<label>.+?)\s+as\s+(?:an?\s+|the\s+)?(?:new\s+)?(?P<rest>[\w ]+?)"
+    r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
+    re.IGNORECASE,
+)
 _RECORD = re.compile(
     rf"{_ADD}\s+(?:(?:an?|another|one)\s+)?(?:new\s+)?(?:(?:record|entry|row)\s+)?(?:in|to|into)\s+(?:the\s+|our\s+)?"
     r"(?P<rest>.+)",
@@ -99,7 +103,8 @@ def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
         for at in range(len(parts)):
             table, noun, rest = split_noun(" ".join(parts[at:]), tables)
             if table is not None and not rest and not is_plural(noun):
-                return table, f"{as_one['label']}, {' '.join(parts[:at])}".rstrip(", ")
+                about = (as_one["label"], " ".join(parts[:at]), as_one["body"] or "")
+                return table, ", ".join(one for one in about if one)
     record = _RECORD.fullmatch(bare)
     if record is not None:
         table, _, rest = split_noun(record["rest"], tables)
@@ -219,6 +224,9 @@ def _place(table: Table, value: str, glue: str, taken: dict[str, Any]) -> list[t
 
 def _resolve(table: Table, tokens: list[str]) -> tuple[str, str]:
     """Return the field and the value of words such as `by Anna Berg`, `running debian` or `category seal`."""
+    counted = re.fullmatch(r"(?:with\s+)?(?P<value>\d[\d.,]*)\s+(?P<field>[a-z ]+)", " ".join(tokens))
+    if counted is not None and table.find_field(counted["field"]):
+        return table.find_field(counted["field"]), counted["value"]
     turned = re.fullmatch(
         r"(?:with\s+|having\s+)?(?P<value>.+?)\s+as\s+(?:the\s+|its\s+)?(?P<field>\S+)", " ".join(tokens)
     )

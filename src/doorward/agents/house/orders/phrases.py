@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doorward.agents.house.mood import strip_back, strip_front
+from doorward.agents.house.mood import settle_age, strip_back, strip_front
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Steps
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
@@ -30,7 +30,7 @@ class OrderText:
     """The text of an order without courtesy."""
 
     def __init__(self, text: str) -> None:
-        self.to_end = strip_front(text)
+        self.to_end = settle_age(strip_front(text))
         """With everything up to its end, for content that is not quoted."""
         self.bare = strip_back(self.to_end).rstrip("? ")
         """Without courtesy at the end either."""
@@ -51,9 +51,13 @@ def read_paths(context: RequestContext, text: OrderText, verb: str, beside: str)
         return []
     found: list[tuple[str, str]] = []
     allowed, last = frozenset(beside.split()), ""
-    for token in Request(text.bare[begins.end() :]).tokens:
+    tokens = Request(text.bare[begins.end() :]).tokens
+    for token, before, after in zip(tokens, (None, *tokens), (*tokens[1:], None), strict=False):
+        beside_folder = any(one is not None and one.lower in ("folder", "directory") for one in (before, after))
         if token.kind in ("path", "quoted") and is_path(token.text, context):
             found.append((last, token.text))
+        elif found and beside_folder and token.kind == "word" and token.lower not in allowed:
+            found.append((last, f"{token.text}/"))
         elif token.kind == "mark" or token.lower in allowed:
             last = last if token.lower in _ARTICLES else token.lower
         else:

@@ -37,7 +37,7 @@ _SET = r"(?:set|change|update|edit|correct|switch|put|make|turn|move|mark|flag|f
 _DELETE = r"(?:delete|remove|erase|drop|discard|get\s+rid\s+of|throw\s+away|take)"
 _FACT = re.compile(
     r"(?P<fact>\S.*?)(?:[.;:!,]|\s+-)\s+(?:(?:and|so|then)\s+)?(?:please\s+)?"
-    r"(?P<order>(?:set|mark|flag|change|update|delete|remove|erase|assign|close|reopen|cancel|correct|discard|save|store)\s.+)$",
+    r"(?P<order>(?:set|mark|flag|change|update|delete|remove|erase|assign|close|reopen|cancel|correct|discard|save|store|record|note|adjust|enter)\s.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NEWS = (
@@ -60,7 +60,12 @@ _FORMS = (
     r"make\s+(?P<value>.+?)\s+the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for|on)\s+(?P<who>.+)",
 )
 _ASSIGN = (
-    r"(?:assign|reassign|give|hand|pass|put)(?:\s+over)?\s+(?P<who>.+?)(?:\s+over|\s+on)?\s+(?:to|on)\s+(?P<value>.+)"
+    r"(?:assign|reassign|give|hand|pass|put|move|transfer)(?:\s+over)?\s+(?P<who>.+?)(?:\s+over|\s+on)?\s+(?:to|on)\s+"
+    r"(?P<value>.+)"
+)
+_TAKES = (
+    r"(?:(?:let|have)\s+(?P<value>.+?)\s+(?:take(?:\s+over|\s+care\s+of)?|handle|own|work\s+on)"
+    r"|make\s+(?P<other>.+?)\s+responsible\s+for)\s+(?P<who>.+)"
 )
 _IS_NOW = (
     r"(?P<who>.+?)\s+(?:is|was|has\s+been|got)\s+(?:now\s+|already\s+)?(?P<value>[\w-]+)(?:\s+(?:now|already|today))?"
@@ -109,7 +114,8 @@ def _read_delete(context: RequestContext, bare: str) -> Reading | Reply | None:
     )
     if found is None or (said.lower().startswith("take") and not found["noun"]):
         return None
-    who, noun = found["who"], found["noun"] or ""
+    who, noun = re.sub(r"\s*[,;]\s+(?:it|that|this|because|since)\b.*$", "", found["who"]), found["noun"] or ""
+    noun = "" if noun.lower() in ("database", "system", "records", "list", "data") else noun
     if is_pronoun(who) and (not fact or noun):
         return None
     who = fact if is_pronoun(who) else who
@@ -187,10 +193,15 @@ def _splits(order: str) -> Iterator[_Change]:
             if re.match(r"the\s", new):
                 yield _Change(who=who, field=_ARTICLE.sub("", new), value=left)
         yield _Change(who=left, value=re.sub(r"^being\s+", "", value))
+        for field, new in _cuts(value, r"\s+"):
+            yield _Change(who=left, field=_ARTICLE.sub("", field), value=new)
     for pattern in _FORMS:
         found = re.fullmatch(pattern, order, re.I)
         if found is not None:
             yield _Change(who=found["who"], value=found["value"], field=found.groupdict().get("field") or "")
+    taken = re.fullmatch(_TAKES, order, re.I)
+    if taken is not None:
+        yield _Change(who=taken["who"], value=taken["value"] or taken["other"], assigns=True)
     given = re.fullmatch(_ASSIGN, order, re.I)
     if given is not None:
         yield _Change(who=given["who"], value=given["value"], assigns=True)
