@@ -15,9 +15,14 @@ _CHANGES = (
     r"(?:write|create|make|save|store|add|append|attach|insert|put|note|jot|replace|substitute|swap|change|set|update"
     r"|edit|correct|switch|rename|move|copy|duplicate|delete|remove|erase|drop|discard|trash|purge|wipe|clear|clean"
     r"|tidy|empty|destroy|overwrite|truncate|run|execute|launch|say|post|send|announce|mark|flag|assign|reassign"
-    r"|register|enter|record|undo|revert|reverse|rollback|roll back|take (?:that|it|this|back)|put it|get rid of"
+    r"|register|enter|record|undo|revert|reverse|rollback|roll back|(?:roll|bring) (?:that|it|this)|pass"
+    r"|take (?:that|it|this|back)|put it|get rid of"
     r"|throw (?:away|out)|close|reopen|cancel|ship|approve|deny|archive|activate|deactivate|resolve|finish|complete"
-    r"|pay|touch|mkdir|mv|cp|rm|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b))"
+    r"|pay|touch|mkdir|mv|cp|rm|bin|dump|scrap|ditch|unlink|clone|relocate|include|stick|tack|turn|flip|hand|leave"
+    r"|back up|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b)|message the|notify the"
+    r"|tell (?:the|everyone|everybody|room)|let (?:the|everyone) \w+ know|(?:let|have) \w+ (?:take|handle|own|work on)"
+    r"|transfer|extend|place|new (?:empty |blank )*(?:file|folder|directory)"
+    r"|(?:i (?:need|want|would like)|i'd like|give me) an? (?:(?:new|empty|blank) )*(?:file|folder|directory|copy))"
 )
 _LOOKS = r"(?:read|open|show|list|search|look|find|print|display|view|tell|count|grep|cat|check|use|call|do|ask|answer)"
 _PAST = (
@@ -32,7 +37,8 @@ _REPORTS = (
 _NAMES = r"(?:doorward|guide|keeper|assistant|house)"
 _CAN_YOU = r"(?:can|could|would|will)\s+(?:you|u)(?:\s+(?:please|kindly|just|maybe|possibly|quickly|also))*"
 _FRONT = re.compile(
-    rf"(?:please|pls|plz|kindly|just|quickly|simply|ok|okay|hey|hi|hello|hm+|oops|whoops|sorry|no(?=,)|yes"
+    rf"(?:please|pls|plz|kindly|just|quickly|simply|ok|okay|hey|hi|hello|hm+|oops|whoops|oh no|oh|ah|uh|um|argh|damn"
+    rf"|my (?:mistake|bad)|sorry|no(?=,)|yes"
     rf"|wait(?=,)|well"
     rf"|now|so|then|also|and|alright|right|great|thanks|thank you|good (?:morning|evening|afternoon|day)"
     rf"|dear|@?{_NAMES}"
@@ -49,6 +55,17 @@ _BACK = re.compile(
     r"|if (?:you (?:can|could|please|would|don['’]t mind)|possible|that['’]s ok(?:ay)?)|when you (?:can|get a chance)"
     r"|when you have (?:time|a (?:moment|minute))|(?:would|will|could|can) you|right now|right away|asap|at once"
     r"|immediately|now|ok|okay))(?P<marks>\s*[.!?]*\s*)$",
+    re.IGNORECASE,
+)
+_REASONS = re.compile(
+    r"\b(?:(?:do|does)(?: not|n't)|no longer) (?:need|want|use|require)s?\b"
+    r"|(?:\b(?:is|are|was)|'s)(?: not|n't| no longer) (?:needed|used|required|wanted|necessary|relevant|valid)\b"
+    r"|\bshould (?:now )?(?:be|become|have|say|read|hold|contain)\b"
+)
+"""Reasons for an order that sound as if they held it back."""
+_UNTOUCHED = re.compile(
+    r"(?:\b(?:have|has|was|were)(?:\s+not|n['’]t)(?:\s+been)?|\bnot)\s+(?:touched|changed|modified|updated|edited|used|opened)"
+    r"\s+(?:in|for|since)(?:\s+(?:the\s+last|more\s+than|over|at\s+least))?(?=\s+(?:\d|a\s|\w+\s+(?:day|week|month|year)))",
     re.IGNORECASE,
 )
 _NO_ORDER = (
@@ -128,8 +145,8 @@ _HOLDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "it asks me to set rules aside, and I keep to them",
         ),
         (
-            r"n't\b|\bno\b(?!\.? ?\d)|\b(?:not|nope|never|nothing|nobody|none|neither|nor|cannot|without|avoid"
-            r"|except|hold off|wait|instead of|rather than)\b",
+            r"n't\b|\bno\b(?!\.? ?\d)|\b(?:not|nope|never|nothing(?! in it)|nobody|none|neither|nor|cannot|without"
+            r"|avoid|except|hold off|wait|instead of|rather than)\b",
             'there is a "no" or a "not" in it, and I do not guess what it means',
         ),
         (
@@ -166,7 +183,7 @@ def reason_not_to_act(text: str) -> str:
         return "you tell what happened, and ask me for nothing" if _HAPPENED.match(spoken) else ""
     if _QUESTION.match(spoken):
         return ""
-    judged = re.sub(r"\?\s*$", "", spoken) if asks else spoken
+    judged = _REASONS.sub("", re.sub(r"\?\s*$", "", spoken) if asks else spoken)
     return next((why for pattern, why in _HOLDS if pattern.search(judged)), "")
 
 
@@ -181,6 +198,11 @@ def has_second_order(text: str) -> bool:
     spoken, _ = _spoken(text)
     first = _STARTS.match(spoken)
     return first is not None and _SECOND.search(spoken, first.end()) is not None
+
+
+def settle_age(text: str) -> str:
+    """Return a text in which what was not changed for some time is older than that."""
+    return _UNTOUCHED.sub("older than", text)
 
 
 def strip_front(text: str) -> str:
@@ -220,7 +242,7 @@ def _spoken(text: str) -> tuple[str, bool]:
     for token in Request(text).tokens:
         if token.kind in ("quoted", "path"):
             kept[token.start : token.end] = ["…", *[""] * (token.end - token.start - 1)]
-    bare = " ".join("".join(kept).lower().split())
+    bare = " ".join(settle_age("".join(kept)).lower().split())
     front, asks = _strip_front(bare)
     back = strip_back(front)
     return back, asks or back.rstrip("?") != front.rstrip("?")

@@ -17,6 +17,7 @@ from doorward.agents.house.sentences import (
     number,
     value,
 )
+from doorward.store.values import render_time
 
 _META = ("version", "createdAt", "updatedAt", "createdBy", "updatedBy", "access_read", "access_edit", "access_full")
 _MEASURES = {"sum": "total", "avg": "average", "max": "highest", "min": "lowest"}
@@ -133,7 +134,7 @@ def _measure(query: RecordQuery, result: ToolResult) -> str:
 def _records(context: RequestContext, query: RecordQuery, result: ToolResult) -> str:
     profile = context.lexicon.profile(query.collection)
     one, many = nouns(query.collection)
-    rows = [row for row in result.items if isinstance(row, dict)]
+    rows = [_with_kinds(context, query, row) for row in result.items if isinstance(row, dict)]
     how = describe_conditions(query)
     if not rows:
         return f"{'No, there' if query.measure == 'exists' else 'There'} are no {many}{how}."
@@ -150,6 +151,18 @@ def _records(context: RequestContext, query: RecordQuery, result: ToolResult) ->
     else:
         head = f"{lead} are {amount}{how}{order}"
     return f"{head}:\n{bullets(texts, 50, total)}"
+
+
+def _with_kinds(context: RequestContext, query: RecordQuery, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its flags and times as data/list gives them; data/query gives numbers."""
+    kinds = {one.name: one.kind for one in context.lexicon.profile(query.collection).fields}
+    found = dict(row)
+    for field, given in row.items():
+        if kinds.get(field) == "boolean" and given in (0, 1):
+            found[field] = bool(given)
+        elif kinds.get(field) == "time" and isinstance(given, int | float):
+            found[field] = render_time(given)
+    return found
 
 
 def _shown_fields(query: RecordQuery) -> list[str]:

@@ -84,6 +84,8 @@ class QueryBuilder:
         """Return a call without links between collections; None if the query needs them."""
         query = self.query
         paths = [*(one.path for one in query.conditions), query.of, query.group, query.order]
+        if query.measure in ("list", "exists") and self._shows_ids() and self.context.offered("data/query"):
+            return None
         if query.linked or query.ranked_by[0] or any(len(one) > 1 for one in paths):
             return None
         params: dict[str, Any] = {"collection": query.collection}
@@ -107,6 +109,19 @@ class QueryBuilder:
             params["filter"] = {"$and": [*([where] if where else []), {query.order[0]: {"$exists": True}}]}
         params["limit"] = query.limit or MAX_LISTED
         return Step("data/list", params)
+
+    def _shows_ids(self) -> bool:
+        """Whether records without a name of their own would show ids of others, whose names people know."""
+        profile = self.lexicon.profile(self.query.collection)
+        return not profile.label and any(self._has_label((one.name,)) for one in profile.fields if one.links)
+
+    def _has_label(self, path: Path) -> bool:
+        """Whether a path is a link by a key to records with a label."""
+        field = self._field(path)
+        if field is None or field.links not in self.lexicon.collections:
+            return False
+        target = self.lexicon.profile(field.links)
+        return bool(target.label) and target.label != field.links_by
 
     def _filter(self, conditions: tuple[Condition, ...]) -> dict[str, Any]:
         parts = [{one.path[0]: self._operand(one)} for one in conditions]
@@ -183,7 +198,11 @@ class QueryBuilder:
             column = self._column(query.order, "t")
             where.append(f"{column} IS NOT NULL")
             order = f" ORDER BY {column} {'DESC' if query.descending else 'ASC'}"
-        columns = [f"t.{_quoted(one)}" for one in (profile.key, *(field.name for field in profile.fields)) if one]
+        names = dict.fromkeys([profile.key, *(field.name for field in profile.fields)])
+        columns = [
+            f"{self._label_of((one,))} AS {_quoted(one)}" if self._has_label((one,)) else f"t.{_quoted(one)}"
+            for one in names
+        ]
         extra = []
         for path in (query.of, query.order):
             if len(path) > 1:
@@ -193,11 +212,8 @@ class QueryBuilder:
 
     def _label_of(self, path: Path) -> str:
         """Return the column of a path; for a link, that of the label of its target."""
-        field = self._field(path)
-        if field is not None and field.links and field.links in self.lexicon.collections:
-            target = self.lexicon.profile(field.links)
-            if target.label and target.label != field.links_by:
-                return self._column((*path, target.label), "t")
+        if self._has_label(path):
+            return self._column((*path, self.lexicon.profile(self._field(path).links).label), "t")
         return self._column(path, "t")
 
     def _column(self, path: Path, alias: str) -> str:

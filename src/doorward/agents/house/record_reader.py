@@ -862,6 +862,10 @@ class RecordReader:
         return sum(bool(one.of_kind("value")) for one in near) >= 2
 
     def _read_superlative(self, at: int, item: Item, clue: Clue) -> None:
+        behind = self.items[at + 1] if at + 1 < len(self.items) else None
+        nouns = behind.of_kind("collection") if behind is not None and behind.first == item.behind else []
+        if nouns and max(nouns, key=lambda one: one.weight).collection != self.target:
+            return
         named = None
         if at + 1 < len(self.items) and self.items[at + 1].of_kind("field"):
             named = self._field_path(self.items[at + 1])

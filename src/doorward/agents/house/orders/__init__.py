@@ -32,7 +32,7 @@ def read(context: RequestContext) -> Reading | Reply | None:
     if not mood.is_order(context.text):
         return None
     text = OrderText(context.text)
-    line = programs.read_line(context, text)
+    line = programs.read_line(context, text) or files.read_edit(context, text)
     if line is not None or mood.has_second_order(context.text):
         return line
     return next((found for reader in _READERS if (found := reader(context, text)) is not None), None)

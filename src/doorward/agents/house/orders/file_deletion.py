@@ -18,7 +18,9 @@ from doorward.agents.house.request_context import RequestContext
 _MOST = 200
 """Files that one request deletes at most."""
 _VERB = re.compile(
-    r"(?:delete|remove|erase|trash|purge|clear out|clean out|get rid of|throw away|throw out)\s+", re.IGNORECASE
+    r"(?P<before>in (?:the )?[\w./-]+(?: folder)?,? )?(?:delete|remove|erase|trash|purge|clear(?: out| up)?"
+    r"|clean(?: out| up)?|get rid of|throw away|throw out|dump|discard)\s+",
+    re.IGNORECASE,
 )
 _PARTS = re.compile(
     r"(?P<kind>\*?\.(?P<dot>\w{1,10})\b|\b(?P<named>log|txt|text|csv|json|tmp|temp|bak|backup|py|python|md|markdown|pdf"
@@ -30,11 +32,11 @@ _PARTS = re.compile(
     re.IGNORECASE,
 )
 _FREE = re.compile(
-    r"\b(?:all|every|everything|the|files?|documents?|that|which|are|is|were|was|have|has|been|ones|with|a|size|of|and"
+    r"\b(?:all|every|everything|the|files?|documents?|whatever|stuff|things|what|there|for|that|which|are|is|were|was|have|has|been|ones|with|a|size|of|and"
     r"|ending|extension|changed|modified|touched|anything|any|last)\b|[\s,.!]+",
     re.IGNORECASE,
 )
-_ABOUT_FILES = re.compile(r"\b(?:files?|documents?|everything|anything)\b", re.IGNORECASE)
+_ABOUT_FILES = re.compile(r"\b(?:files?|documents?|everything|anything|whatever|stuff|things)\b", re.IGNORECASE)
 _ENDINGS = {"text": "txt", "temp": "tmp", "backup": "bak", "python": "py", "markdown": "md"}
 _UNITS = {"b": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000, "t": 1_000_000_000_000}
 _TOO_WIDE = (
@@ -75,7 +77,7 @@ def delete_matching(context: RequestContext, text: OrderText) -> Reading | Reply
     verb = _VERB.match(text.bare)
     if verb is None or not _ABOUT_FILES.search(text.bare):
         return None
-    condition = _read_condition(context.with_text(text.bare[verb.end() :]))
+    condition = _read_condition(context.with_text(f"{text.bare[verb.end() :]} {verb['before'] or ''}"))
     if condition is None and not re.search(r"\bfiles\b", text.bare, re.IGNORECASE):
         return None
     if condition is None or not condition.narrows:
@@ -116,7 +118,10 @@ def _read_condition(context: RequestContext) -> _Condition | None:
         if "since" in values or "until" in values:
             return None
         values |= {"since": span.since, "until": span.until}
-        start, end = request.tokens[span.first].start, request.tokens[span.behind - 1].end
+        behind = span.behind
+        while behind < len(request) and request.tokens[behind].lower in ("old", "ago"):
+            behind += 1
+        start, end = request.tokens[span.first].start, request.tokens[behind - 1].end
         kept[start:end] = " " * (end - start)
     rest = "".join(kept)
     for found in _PARTS.finditer(rest):

@@ -20,12 +20,14 @@ from doorward.agents.house.orders.phrases import (
     make_reading,
     need,
     place,
+    read_paths,
     refuse,
     unquote,
     virtual,
 )
 from doorward.agents.house.orders.program_output import describe_output
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Step, Steps
+from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
 from doorward.core import redact
@@ -37,7 +39,7 @@ _SAYS = (
 )
 _LINE = (
     r"(?:(?:the|a|an|another)\s+(?:new\s+)?(?:line|text|words?|item|sentence|note)\s*:?\s+"
-    r"(?:saying\s+|with\s+|reading\s+)?)?"
+    r"(?:saying\s+|with\s+|reading\s+|that\s+says\s+)?)?"
 )
 _AT_END = r"(?:to|at|on|onto)\s+(?:the\s+(?:very\s+)?(?:end|bottom)\s+of\s+)?"
 _NOT_CONTENT = re.compile(
@@ -45,12 +47,14 @@ _NOT_CONTENT = re.compile(
     r"|everything|anything|new|another|what|whatever|how|results?|output)\b",
     re.IGNORECASE,
 )
-_DELETE = r"(?:delete|remove|erase|discard|trash|unlink|rm|get\s+rid\s+of|throw\s+away|throw\s+out)"
+_DELETE = r"(?:delete|remove|erase|discard|trash|unlink|rm|bin|dump|scrap|ditch|get\s+rid\s+of|throw\s+(?:away|out))"
+_FIX = r"(?:change|replace|update|fix|edit|correct)\s+(?:it|that|this)"
+_COPIES = re.compile(r"\b(?:copy|duplicate|clone|cp|backup|back\s+up)\b|^save\b.*\bas\b", re.IGNORECASE)
 _ONE_AT_A_TIME = "I delete one file at a time, or the files that fit a condition."
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-    for reader in (_write, _empty, _append, _make_folder, _replace, _move, _copy, _delete, delete_matching):
+    for reader in (_write, _empty, _append, _make_folder, read_edit, _move, _copy, _delete, delete_matching):
         found = reader(context, text)
         if found is not None:
             return found
@@ -98,16 +102,15 @@ def _describe_written(got: ToolResult, path: str) -> str:
 
 
 def _empty(context: RequestContext, text: OrderText) -> Reading | None:
-    found = text.match(
-        rf"(?:create|make|add|touch|start)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(?:empty|blank)\s+(?:text\s+)?"
-        rf"(?:file|document)\s+(?:(?:called|named|at)\s+)?{PATH}{END}",
-        rf"(?:create|make)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?(?:text\s+)?(?:file|document)\s+"
-        rf"(?:(?:called|named|at)\s+)?{PATH}(?:\s+(?:that\s+is\s+empty|with\s+nothing\s+in\s+it))?{END}",
-        rf"touch\s+{PATH}{END}",
+    beside = "me an a the new empty blank text file document called named at as that is with nothing in it and leave"
+    verb = (
+        r"(?:create|make|add|touch|start|set\s+up|new"
+        r"|(?:put|place|write|save|i\s+need|i\s+want|give\s+me)(?=.*\b(?:empty|blank)\b))\b"
     )
-    if found is None or not is_path(found["path"], context):
+    paths = read_paths(context, text, verb, beside)
+    if len(paths) != 1 or paths[0][1].endswith("/"):
         return None
-    path = place(found["path"], context)
+    path = place(paths[0][1], context)
 
     def steps() -> Steps:
         command = need(context, "file/write", "shell/touch")
@@ -124,15 +127,17 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
     The file is read first: its last line may have no end. What the model is shown has no secrets in it, so it is not
     written back where there is another way.
     """
-    verb = r"(?:append|add|attach|put|write|insert|stick)\s+"
+    verb = r"(?:append|add|attach|put|write|insert|stick|tack|include)\s+"
+    there = rf"(?:(?:the\s+|my\s+)?(?:\w+\s+)?list\s+(?:in|at|called)\s+)?{FILE}{PATH}{END}"
     found = text.match(
-        rf"{verb}{_LINE}(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?{_AT_END}{FILE}{PATH}{END}",
-        rf"(?:append|add|attach)\s+(?:(?:the|an?|another)\s+(?:new\s+)?(?:line|text|words?|item)\s*:?\s+"
-        rf"|(?!{_NOT_CONTENT.pattern}))"
-        rf"(?P<content>[^\"“`]+?)\s+{_AT_END}{FILE}{PATH}{END}",
-        rf"(?:to|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+{_LINE}(?P<content>{QUOTED}){END}",
-    )
-    found = found or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
+        rf"{verb}{_LINE}(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?{_AT_END}{there}",
+        rf"(?:append|add|attach)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END}{there}",
+        rf"{verb}(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END[:-1]}{there}",
+        rf"{verb}(?!{_NOT_CONTENT.pattern})(?P<content>[^\"“`]+?)\s+(?:to|on|onto)\s+(?:the|my|our)\s+(?:\w+\s+)?list\s+(?:in|at)\s+{PATH}{END}",
+        rf"extend\s+{FILE}{PATH}\s+(?:by|with)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
+        rf"(?:to|in|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+"
+        rf"(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
+    ) or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
     if found is None or not is_path(found["path"], context):
         return None
     content, path = unquote(found["content"]), place(found["path"], context)
@@ -182,15 +187,22 @@ def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
     return make_reading(context, "make a folder", steps, f"make the folder {path}")
 
 
-def _replace(context: RequestContext, text: OrderText) -> Reading | None:
+def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
     old, new = rf"(?P<old>{QUOTED}|[^\"“`]+?)", rf"(?P<new>{QUOTED}|[^\"“`]+?)"
     what = rf"(?P<all>(?:all|every|each)\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:text|words?|number|value)\s+)?{old}"
+    inside, join = rf"(?:in|inside|within)\s+{FILE}{PATH}", r"(?:with|by|to|into)"
     found = text.match(
-        rf"(?:replace|change|substitute|swap)\s+{what}\s+(?:with|by|to|for|into)\s+{new}(?P<everywhere>\s+everywhere)?"
-        rf"\s+(?:in|inside|within)\s+{FILE}{PATH}{END}",
-        rf"in\s+{FILE}{PATH},?\s+(?:replace|change)\s+{what}\s+(?:with|by|to|for|into)\s+{new}(?P<everywhere>\s+everywhere)?{END}",
-        rf"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+from\s+{old}\s+to\s+{new}"
-        rf"\s+(?:in|inside|within)\s+{FILE}{PATH}{END}",
+        rf"(?:replace|change|substitute|turn)\s+{what}\s+{join}\s+{new}(?P<everywhere>\s+everywhere)?\s+{inside}{END}",
+        rf"(?:in\s+{FILE}{PATH},?\s+)(?:the\s+)?(?:[a-z]+\s+)?{old}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{new}"
+        rf"[,.;:]\s+(?:please\s+)?{_FIX}{END}",
+        rf"(?:the\s+)?(?:[a-z]+\s+)?{old}\s+in\s+{FILE}{PATH}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{new}"
+        rf"[,.;:]\s+(?:please\s+)?{_FIX}{END}",
+        rf"swap\s+{what}\s+(?:with|for)\s+{new}\s+{inside}{END}",
+        rf"in\s+{FILE}{PATH},?\s+(?:replace|change|swap)\s+{what}\s+(?:{join}|for)\s+{new}(?P<everywhere>\s+everywhere)?{END}",
+        rf"(?:edit|update|open)\s+{FILE}{PATH}(?:,|:|\s+and|\s+to|\s+so\s+that\s+it)?\s+(?:replaces?|changes?)\s+"
+        rf"{what}\s+{join}\s+{new}{END}",
+        rf"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+from\s+{old}\s+to\s+{new}\s+{inside}{END}",
+        rf"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+{inside}\s+from\s+{old}\s+to\s+{new}{END}",
     )
     if found is None or not is_path(found["path"], context):
         return None
@@ -209,17 +221,17 @@ def _replace(context: RequestContext, text: OrderText) -> Reading | None:
 
 
 def _move(context: RequestContext, text: OrderText) -> Reading | None:
-    thing = r"(?:the\s+|my\s+)?(?:(?:file|folder|directory|document)\s+)?"
-    to = r"(?:to|as|into|over\s+to|->)\s+(?:the\s+)?(?:(?:folder|directory|file|name)\s+)?"
-    found = text.match(
-        rf"(?P<verb>rename|move|mv)\s+{thing}{PATH}\s+{to}{TARGET}{END}",
-        rf"(?P<verb>mv)\s+{PATH}\s+{TARGET}{END}",
-        rf"(?P<verb>change)\s+the\s+name\s+of\s+{thing}{PATH}\s+(?:to|into)\s+{TARGET}{END}",
+    beside = "the my file folder directory document to as into over its name new of from now on so that it is called"
+    wish = text.match(
+        rf"{FILE}{PATH}\s+should\s+(?:now\s+)?be\s+(?:called|named)\s+{TARGET}[,.;:]\s+(?:please\s+)?rename\s+it{END}"
     )
-    if found is None or not is_path(found["path"], context):
+    if wish is not None:
+        text = OrderText(f"rename {wish['path']} to {wish['target']}")
+    paths = read_paths(context, text, r"(?:rename|move|mv|relocate|give|change\s+the\s+name|change)\b", beside)
+    if len(paths) != 2 or paths[0][0] in ("to", "as", "into"):
         return None
-    source, target = place(found["path"], context), place(found["target"], context)
-    if found["verb"].lower() not in ("move", "mv") and "/" in source and "/" not in target:
+    source, target = (place(one, context) for _, one in paths)
+    if not re.match(r"move|mv|relocate", text.bare, re.IGNORECASE) and "/" in source and "/" not in target:
         target = f"{source.rpartition('/')[0]}/{target}"  # A file that is renamed stays in its folder.
 
     def steps() -> Steps:
@@ -229,16 +241,21 @@ def _move(context: RequestContext, text: OrderText) -> Reading | None:
 
 
 def _copy(context: RequestContext, text: OrderText) -> Reading | None:
-    thing = r"(?:the\s+|my\s+)?(?:(?:file|folder|document)\s+)?"
-    at = r"(?:to|as|into|in|at|under|called|named)\s+(?:the\s+)?(?:(?:folder|directory|file|name)\s+)?"
-    found = text.match(
-        rf"(?:copy|duplicate|cp|back\s*up)\s+{thing}{PATH}\s+{at}{TARGET}{END}",
-        rf"cp\s+{PATH}\s+{TARGET}{END}",
-        rf"(?:make|create|put|save)\s+(?:me\s+)?(?:an?(?:other)?\s+)?(?:copy|duplicate|backup)\s+of\s+{thing}{PATH}\s+{at}{TARGET}{END}",
+    beside = (
+        "the my me a an another file folder directory document to as into in at under over called named new of up"
+        " copy duplicate backup contents content"
     )
-    if found is None or not is_path(found["path"], context):
+    paths = read_paths(
+        context,
+        text,
+        r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|i\s+(?:need|want))\b",
+        beside,
+    )
+    if len(paths) != 2 or not _COPIES.search(text.bare):
         return None
-    source, target = place(found["path"], context), place(found["target"], context)
+    if paths[1][0] == "of":
+        paths.reverse()  # As in `make b.txt a copy of a.txt`.
+    source, target = (place(one, context) for _, one in paths)
 
     def steps() -> Steps:
         return (yield from _transfer(context, source, target, ("shell/cp", "vfs/copy"), "I copied"))
@@ -275,14 +292,19 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
         names = [one for one in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", several["all"]) if one]
         if all(is_path(one.removeprefix("the ").removeprefix("files "), context) for one in names):
             return refuse(_ONE_AT_A_TIME)
-    found = text.match(rf"{_DELETE}\s+{FILE}{PATH}(?:\s+file)?(?:\s+(?:from\s+the\s+workspace|for\s+good))?{END}")
-    if (
-        found is None
-        or not is_path(found["path"], context)
-        or f"{unquote(found['path']).rstrip('/')}/" in context.conversation.files
-    ):
+    beside = (
+        "the a my our that this old file document called named from in workspace for good away completely permanently"
+    )
+    reason = text.match(
+        rf"(?P<fact>[^,;:]*?\S)(?:[.](?=\s)|[,;:])\s+(?:so\s+|and\s+)?(?:please\s+)?(?P<verb>{_DELETE})\s+(?:it|that(?:\s+file)?|the\s+file){END}"
+    )
+    named = [one.text for one in Request(reason["fact"]).tokens if one.kind == "path"] if reason is not None else []
+    if reason is not None and len(named) == 1:
+        text = OrderText(f"{reason['verb']} {named[0]}")
+    paths = read_paths(context, text, rf"{_DELETE}\b", beside)
+    if len(paths) != 1 or f"{paths[0][1].rstrip('/')}/" in context.conversation.files:
         return None
-    path = place(found["path"], context)
+    path = place(paths[0][1], context)
     if not re.search(r"\.\w{1,10}$", path) and path not in context.conversation.files:
         return None
 

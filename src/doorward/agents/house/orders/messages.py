@@ -14,13 +14,17 @@ _ROOM = (
 
 def read(context: RequestContext, text: OrderText) -> Reading | None:
     what = r"\s+(?:(?:the|a|this)\s+)?(?:(?:message|text|note|words)\s*:?\s+)?(?:saying\s+)?"
+    to = r"(?:in|to|into|on)"
     found = text.match(
-        rf"(?:say|post|send|announce){what}(?P<content>{QUOTED})\s+(?:in|to|into|on)\s+{_ROOM}{END}",
-        rf"(?:write|put|drop){what}(?P<content>{QUOTED})\s+(?:in|to|into|on)\s+(?=.*\b(?:room|channel)\b){_ROOM}{END}",
+        rf"(?:say|post|send|announce){what}(?P<content>{QUOTED})\s+{to}\s+{_ROOM}{END}",
+        rf"(?:write|put|drop){what}(?P<content>{QUOTED})\s+{to}\s+(?=the\s|room\s|channel\s|#){_ROOM}{END}",
         rf"(?:in|into)\s+{_ROOM},?\s+(?:say|post|announce)\s+(?P<content>{QUOTED}){END}",
     ) or text.match_to_end(
-        rf"(?:post|send|put)\s+(?:an?\s+|the\s+)?message\s+(?:to|in|into)\s+{_ROOM}\s*(?:saying|:|that\s+says)\s+"
-        r"(?P<content>.+)$"
+        rf"(?:say|post|send|announce|put|write|drop|leave)\s+(?:(?:an?|the)\s+(?:message|note|word)\s+)?{to}\s+{_ROOM}"
+        rf"\s*(?:saying|that\s+says|that|:|,)\s+(?P<content>.+)$",
+        rf"(?:tell|message|notify|inform)\s+(?:(?:everyone|everybody|people|all)\s+)?(?:in\s+)?(?=the\s|room\s|channel\s|#){_ROOM}"
+        rf"\s*(?:that|:|,)?\s+(?P<content>.+)$",
+        rf"let\s+(?:everyone\s+in\s+)?{_ROOM}\s+know\s*(?:that|:|,)?\s+(?P<content>.+)$",
     )
     if found is None:
         return None

@@ -13,7 +13,7 @@ from doorward.agents.house.orders.tables import Table, complete_table, is_plural
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 
-_ADD = r"(?:add|create|insert|register|enter|record|make|put\s+in|set\s+up)"
+_ADD = r"(?:add|create|insert|register|enter|record|make|save|store|put\s+in|set\s+up)"
 _PLAIN = re.compile(
     rf"{_ADD}\s+(?:me\s+)?(?:(?:an?|the|another|one)\s+)?(?:new\s+)?(?P<rest>.+)", re.IGNORECASE | re.DOTALL
 )
@@ -23,12 +23,25 @@ _NEWS = re.compile(
     r"(?:\s+(?:in|into|to|on)(?:\s+(?:the|our)\s+(?:list|system|database|records?|collection|catalogue|table))?)?",
     re.IGNORECASE | re.DOTALL,
 )
-_AS = re.compile(rf"{_ADD}\s+(?P<label>.+?)\s+as\s+(?:an?\s+|the\s+)?(?:new\s+)?(?P<rest>.+)", re.IGNORECASE)
+_AS = re.compile(
+    rf"{_ADD}\s+(?P<label>.+?)\s+as\s+(?:an?\s+|the\s+)?(?:new\s+)?(?P<rest>[\w ]+?)"
+    r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
+    re.IGNORECASE,
+)
+_RECORD = re.compile(
+    rf"{_ADD}\s+(?:(?:an?|another|one)\s+)?(?:new\s+)?(?:(?:record|entry|row)\s+)?(?:in|to|into)\s+(?:the\s+|our\s+)?"
+    r"(?P<rest>.+)",
+    re.IGNORECASE,
+)
 _TO = re.compile(
-    r"(?:add|enter|insert)\s+(?P<label>.+?)\s+(?:to|into|in)\s+(?:the\s+|our\s+)(?P<noun>[\w ]+)", re.IGNORECASE
+    r"(?:add|enter|insert|put)\s+(?:an?\s+|the\s+)?(?P<label>.+?)\s+(?:to|into|in)\s+(?:(?:the|our)\s+)?"
+    r"(?P<noun>[\w ]+?)"
+    r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
+    re.IGNORECASE,
 )
 _GLUE = r"(?:with|and|having|whose|the|its|an?|of|in|at|on|for|from|is|as|=|:)"
 _PARTS = re.compile(rf"(?P<quoted>{QUOTED})|(?P<cut>\s*[,;()]\s*)|(?P<word>[^\s,;()]+)")
+_ONE_WORD = re.compile(r"[a-z]+")
 _CALLED = frozenset(("called", "named", "titled"))
 _MAX_FIELD = 4
 _MAX_GLUE = 3
@@ -55,7 +68,7 @@ _MAKERS = frozenset(
 
 def read_new(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     bare = text.bare.rstrip(" .!")
-    if not any(one.fullmatch(bare) for one in (_PLAIN, _NEWS, _AS, _TO)):
+    if not any(one.fullmatch(bare) for one in (_PLAIN, _NEWS, _AS, _TO, _RECORD)):
         return None
     tables = known_tables(context)
     if tables and _choose(bare, tables) is None:
@@ -90,12 +103,18 @@ def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
         for at in range(len(parts)):
             table, noun, rest = split_noun(" ".join(parts[at:]), tables)
             if table is not None and not rest and not is_plural(noun):
-                return table, f"{as_one['label']}, {' '.join(parts[:at])}".rstrip(", ")
+                about = (as_one["label"], " ".join(parts[:at]), as_one["body"] or "")
+                return table, ", ".join(one for one in about if one)
+    record = _RECORD.fullmatch(bare)
+    if record is not None:
+        table, _, rest = split_noun(record["rest"], tables)
+        if table is not None and rest:
+            return table, rest
     to = _TO.fullmatch(bare)
     if to is not None and is_name(to["label"]) and not WIDE.search(to["label"]):
         table, _, rest = split_noun(to["noun"], tables)
         if table is not None and not rest:
-            return table, to["label"]
+            return table, f"{to['label']}, {to['body'] or ''}".strip(", ")
     for found in (_NEWS.fullmatch(bare), _PLAIN.fullmatch(bare)):
         if found is not None:
             table, noun, rest = split_noun(found["rest"], tables)
@@ -137,6 +156,8 @@ def _segments(table: Table, body: str) -> list[tuple[str, str, str]]:
             continue
         named, behind = _field_at(table, tokens, at)
         if named and not (field and start < 0):
+            if found and not field and _ONE_WORD.fullmatch(body[start:end]):
+                start = -1  # It belongs to the name of the field, as in `operating system`.
             close()
             field, at = named, behind
             continue
@@ -174,7 +195,9 @@ def _field_at(table: Table, tokens: list[re.Match[str]], at: int) -> tuple[str, 
         chosen = exact or (alike if said[0].islower() else [])
         if len(chosen) == 1:
             behind = first + size
-            while behind < len(tokens) - 1 and re.fullmatch(r"(?:is|=|:|of|by|being)", tokens[behind].group(), re.I):
+            while behind < len(tokens) - 1 and re.fullmatch(
+                r"(?:is|=|:|of|by|being|at|to|as|an?)", tokens[behind].group(), re.I
+            ):
                 behind += 1
             return chosen[0], behind
     return "", at
@@ -201,6 +224,9 @@ def _place(table: Table, value: str, glue: str, taken: dict[str, Any]) -> list[t
 
 def _resolve(table: Table, tokens: list[str]) -> tuple[str, str]:
     """Return the field and the value of words such as `by Anna Berg`, `running debian` or `category seal`."""
+    counted = re.fullmatch(r"(?:with\s+)?(?P<value>\d[\d.,]*)\s+(?P<field>[a-z ]+)", " ".join(tokens))
+    if counted is not None and table.find_field(counted["field"]):
+        return table.find_field(counted["field"]), counted["value"]
     turned = re.fullmatch(
         r"(?:with\s+|having\s+)?(?P<value>.+?)\s+as\s+(?:the\s+|its\s+)?(?P<field>\S+)", " ".join(tokens)
     )

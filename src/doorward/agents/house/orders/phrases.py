@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from doorward.agents.house.mood import strip_back, strip_front
+from doorward.agents.house.mood import settle_age, strip_back, strip_front
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Steps
+from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 
 QUOTED = r"(?:\"[^\"]+\"|“[^”]+”|`[^`]+`|(?<!\w)'[^']+'(?!\w)|‘[^’]+’)"
@@ -19,6 +20,8 @@ FILE = (
 )
 END = r"\s*[.!]*$"
 WIDE = re.compile(r"\b(?:all|every|everything|any|anything|each|whole|entire|\w*body)\b|\*", re.IGNORECASE)
+_ARTICLES = frozenset(("the", "a", "an", "file", "folder", "document", "my", "name", "new"))
+_EMAIL = re.compile(r"[^/@\s]+@[\w-]+(?:\.[\w-]+)+")
 _ENDS = {"'": "'", '"': '"', "`": "`", "“": "”", "‘": "’"}
 _NAMED = re.compile(r"[\w@+-][\w.@+-]*\.\w{1,10}|\.\w[\w.-]*")
 
@@ -27,7 +30,7 @@ class OrderText:
     """The text of an order without courtesy."""
 
     def __init__(self, text: str) -> None:
-        self.to_end = strip_front(text)
+        self.to_end = settle_age(strip_front(text))
         """With everything up to its end, for content that is not quoted."""
         self.bare = strip_back(self.to_end).rstrip("? ")
         """Without courtesy at the end either."""
@@ -39,6 +42,27 @@ class OrderText:
     def match_to_end(self, *patterns: str) -> re.Match[str] | None:
         found = (re.match(one, self.to_end, re.IGNORECASE | re.DOTALL) for one in patterns)
         return next((one for one in found if one is not None), None)
+
+
+def read_paths(context: RequestContext, text: OrderText, verb: str, beside: str) -> list[tuple[str, str]]:
+    """Return the paths behind a verb, each with the word before it; none if a word is not one of `beside`."""
+    begins = re.match(verb, text.bare, re.IGNORECASE)
+    if begins is None:
+        return []
+    found: list[tuple[str, str]] = []
+    allowed, last = frozenset(beside.split()), ""
+    tokens = Request(text.bare[begins.end() :]).tokens
+    for token, before, after in zip(tokens, (None, *tokens), (*tokens[1:], None), strict=False):
+        beside_folder = any(one is not None and one.lower in ("folder", "directory") for one in (before, after))
+        if token.kind in ("path", "quoted") and is_path(token.text, context):
+            found.append((last, token.text))
+        elif found and beside_folder and token.kind == "word" and token.lower not in allowed:
+            found.append((last, f"{token.text}/"))
+        elif token.kind == "mark" or token.lower in allowed:
+            last = last if token.lower in _ARTICLES else token.lower
+        else:
+            return []
+    return found
 
 
 def unquote(text: str) -> str:
@@ -57,6 +81,8 @@ def is_path(text: str, context: RequestContext) -> bool:
     """Whether a word is the path of a file: it has an ending or a folder, or the folder holds such a file."""
     path = unquote(text)
     if not path or any(one in path for one in "*?\n") or path.strip("./~") == "":
+        return False
+    if _EMAIL.fullmatch(path):
         return False
     known = context.conversation.files
     last = path.rstrip("/").rpartition("/")[2]

@@ -20,7 +20,9 @@ _MAX_TABLES = 12
 _MAX_WORDS = 24
 _MAX_LABEL = 6
 """Words of a label at most."""
-_ID = re.compile(r"(?:(?:number|no\.?|nr\.?|id|with\s+(?:the\s+)?id)\s+)?#?(?P<id>[\w-]*\d[\w-]*)", re.IGNORECASE)
+_ID = re.compile(
+    r"(?:(?:number|no\.?|nr\.?|id|(?:with|whose)\s+(?:the\s+)?id(?:\s+is)?)\s+)?#?(?P<id>[\w-]*\d[\w-]*)", re.IGNORECASE
+)
 _CONNECTORS = frozenset(
     ("of", "by", "with", "for", "on", "from", "to", "in", "at", "the", "and", "a", "an", "made", "'s", ",", ":")
 )
@@ -49,7 +51,7 @@ def find_record(
         raise Declined(_ONE_AT_A_TIME)
     table, noun, rest = split_noun(said, tables)
     if within is not None and table is not within:
-        table, noun, rest = within, "", said
+        table, noun, rest = within, "", re.sub(r"^(?:(?:the|record|entry)\s+)+", "", said.strip())
     if is_plural(noun):
         raise Declined(_ONE_AT_A_TIME)
     rest = re.sub(r"^(?:called|named|titled)\s+", "", rest.strip(" ,:"), flags=re.IGNORECASE)

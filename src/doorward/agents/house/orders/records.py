@@ -33,11 +33,11 @@ from doorward.agents.house.orders.tables import (
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 
-_SET = r"(?:set|change|update|edit|correct|switch|put|make|turn)"
+_SET = r"(?:set|change|update|edit|correct|switch|put|make|turn|move|mark|flag|flip)"
 _DELETE = r"(?:delete|remove|erase|drop|discard|get\s+rid\s+of|throw\s+away|take)"
 _FACT = re.compile(
     r"(?P<fact>\S.*?)(?:[.;:!,]|\s+-)\s+(?:(?:and|so|then)\s+)?(?:please\s+)?"
-    r"(?P<order>(?:set|mark|flag|change|update|delete|remove|erase|assign|close|reopen|cancel|correct|discard|save|store)\s.+)$",
+    r"(?P<order>(?:set|mark|flag|change|update|delete|remove|erase|assign|close|reopen|cancel|correct|discard|save|store|record|note|adjust|enter)\s.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NEWS = (
@@ -47,7 +47,29 @@ _NEWS = (
     r"(?P<value>.+)",
     r"the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for)\s+(?P<who>.+?)\s+is\s+(?:now\s+)?(?P<value>.+)",
 )
-_UPDATE_IT = r"(?:update|change|correct|set|save|store)\s+(?:it|that|this|the\s+record)(?:\s+accordingly)?"
+_UPDATE_IT = (
+    r"(?:update|change|correct|set|save|store)\s+(?:it|that|this|the\s+(?:record|status|state))(?:\s+accordingly)?"
+)
+_TO_VALUE = r"\s+(?:to|as|into|=)\s+|,\s+(?:it(?:'s|’s| is)|(?:which|that)\s+is)(?:\s+now)?\s+|,\s+now\s+"
+_ARTICLE = re.compile(r"^(?:the|a|an|its)\s+(?:new\s+)?", re.IGNORECASE)
+_FORMS = (
+    r"(?:mark|make|set)\s+(?P<who>.+)\s+(?P<value>[\w-]+)",
+    r"(?:update|change|edit|set)\s+(?P<who>.+?)(?::|,|\s+with|\s+to\s+have)\s+(?:the\s+|its\s+)?(?P<field>[\w ]+?)"
+    r"(?::|=|\s+is|\s+to|\s+as|\s)\s*(?P<value>\S+)",
+    r"give\s+(?P<who>.+?)\s+(?:the|an?)\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of\s+)?(?P<value>\S+)",
+    r"make\s+(?P<value>.+?)\s+the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for|on)\s+(?P<who>.+)",
+)
+_ASSIGN = (
+    r"(?:assign|reassign|give|hand|pass|put|move|transfer)(?:\s+over)?\s+(?P<who>.+?)(?:\s+over|\s+on)?\s+(?:to|on)\s+"
+    r"(?P<value>.+)"
+)
+_TAKES = (
+    r"(?:(?:let|have)\s+(?P<value>.+?)\s+(?:take(?:\s+over|\s+care\s+of)?|handle|own|work\s+on)"
+    r"|make\s+(?P<other>.+?)\s+responsible\s+for)\s+(?P<who>.+)"
+)
+_IS_NOW = (
+    r"(?P<who>.+?)\s+(?:is|was|has\s+been|got)\s+(?:now\s+|already\s+)?(?P<value>[\w-]+)(?:\s+(?:now|already|today))?"
+)
 _STATES = {
     "close": "closed",
     "reopen": "open",
@@ -85,11 +107,15 @@ def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
 def _read_delete(context: RequestContext, bare: str) -> Reading | Reply | None:
     fact, said = _split_fact(bare)
     found = re.match(
-        rf"{_DELETE}\s+(?P<who>.+?)(?:\s+(?:from|out\s+of)\s+(?:the\s+|our\s+)?(?P<noun>[\w ]+?))?{END}", said, re.I
+        rf"{_DELETE}\s+(?P<who>.+?)(?:\s+(?:from|out\s+of)\s+(?:the\s+|our\s+)?(?P<noun>[\w ]+?)"
+        rf"(?:\s+(?:table|collection|list|database))?)?{END}",
+        said,
+        re.I,
     )
     if found is None or (said.lower().startswith("take") and not found["noun"]):
         return None
-    who, noun = found["who"], found["noun"] or ""
+    who, noun = re.sub(r"\s*[,;]\s+(?:it|that|this|because|since)\b.*$", "", found["who"]), found["noun"] or ""
+    noun = "" if noun.lower() in ("database", "system", "records", "list", "data") else noun
     if is_pronoun(who) and (not fact or noun):
         return None
     who = fact if is_pronoun(who) else who
@@ -131,10 +157,10 @@ def _read_change(context: RequestContext, bare: str) -> Reading | Reply | None:
     changes = [*_splits(said)]
     if fact:
         if re.fullmatch(_UPDATE_IT, said, re.I):
-            news = (re.fullmatch(one, fact, re.I | re.DOTALL) for one in _NEWS)
-            changes = [
-                _Change(who=one["who"], field=one["field"], value=one["value"]) for one in news if one is not None
-            ]
+            news = [found for one in _NEWS if (found := re.fullmatch(one, fact, re.I | re.DOTALL))]
+            changes = [_Change(who=one["who"], field=one["field"], value=one["value"]) for one in news]
+            state = re.fullmatch(_IS_NOW, fact, re.I)
+            changes += [_Change(who=state["who"], value=state["value"])] if state is not None else []
         about = [msgspec.structs.replace(one, who=fact, fact=fact) for one in changes if is_pronoun(one.who)]
         changes = about or [msgspec.structs.replace(one, fact=fact) for one in changes]
     changes = [one for one in changes if not is_pronoun(one.who)]
@@ -156,24 +182,30 @@ def _splits(order: str) -> Iterator[_Change]:
     """Yield the ways to split an order, the shortest names first."""
     said = re.fullmatch(rf"{_SET}\s+(?P<rest>.+)", order, re.I | re.DOTALL)
     rest = said["rest"] if said else ""
-    for left, value in _cuts(
-        rest, r"\s+(?:to|as|=)\s+|,\s+(?:it(?:'s|’s| is)|(?:which|that)\s+is)(?:\s+now)?\s+|,\s+now\s+"
-    ):
+    for left, value in _cuts(rest, _TO_VALUE):
+        left = re.sub(r"\s+from\s+\S+$|\s+over$", "", left)
         for field, who in _cuts(left, r"\s+(?:of|for|on|in)\s+"):
-            yield _Change(who=who, field=re.sub(r"^(?:the|a|its)\s+", "", field, flags=re.I), value=value)
-        for who, field in _cuts(left, r"(?:'s|’s|(?<=s)'|(?<=s)’)\s+"):
+            yield _Change(who=who, field=_ARTICLE.sub("", field), value=value)
+        for who, field in (*_cuts(left, r"(?:'s|’s|(?<=s)'|(?<=s)’)\s+"), *_cuts(left, r"\s+")):
             yield _Change(who=who, field=field, value=value)
-        for who, field in _cuts(left, r"\s+"):
-            yield _Change(who=who, field=field, value=value)
-    marks = re.fullmatch(rf"(?:mark|flag|move|{_SET})\s+(?P<rest>.+)", order, re.I | re.DOTALL)
-    for who, value in _cuts(marks["rest"] if marks else "", r"\s+(?:as|to|into)\s+(?:being\s+)?"):
-        yield _Change(who=who, value=value)
-    single = re.fullmatch(r"(?:mark|make)\s+(?P<who>.+)\s+(?P<value>[\w-]+)", order, re.I)
-    if single is not None:
-        yield _Change(who=single["who"], value=single["value"])
-    given = re.fullmatch(r"(?:assign|reassign|give|hand(?:\s+over)?)\s+(?P<who>.+?)\s+to\s+(?P<value>.+)", order, re.I)
+        for new, who in _cuts(value, r"\s+(?:of|for|on|in)\s+"):
+            yield _Change(who=who, field=_ARTICLE.sub("", left), value=new)
+            if re.match(r"the\s", new):
+                yield _Change(who=who, field=_ARTICLE.sub("", new), value=left)
+        yield _Change(who=left, value=re.sub(r"^being\s+", "", value))
+        for field, new in _cuts(value, r"\s+"):
+            yield _Change(who=left, field=_ARTICLE.sub("", field), value=new)
+    for pattern in _FORMS:
+        found = re.fullmatch(pattern, order, re.I)
+        if found is not None:
+            yield _Change(who=found["who"], value=found["value"], field=found.groupdict().get("field") or "")
+    taken = re.fullmatch(_TAKES, order, re.I)
+    if taken is not None:
+        yield _Change(who=taken["who"], value=taken["value"] or taken["other"], assigns=True)
+    given = re.fullmatch(_ASSIGN, order, re.I)
     if given is not None:
         yield _Change(who=given["who"], value=given["value"], assigns=True)
+        yield _Change(who=given["value"], value=given["who"], assigns=True)
     state = re.fullmatch(rf"(?P<verb>{'|'.join(_STATES)})\s+(?P<who>.+)", order, re.I)
     if state is not None:
         yield _Change(who=state["who"], value=_STATES[state["verb"].lower()])

@@ -162,7 +162,7 @@ def _profile(one: dict[str, Any]) -> CollectionProfile:
 def split_noun(said: str, tables: Sequence[Table]) -> tuple[Table | None, str, str]:
     """Return the collection that a text begins with, the noun as it was said, and the rest of the text."""
     whole = said.strip()
-    said = re.sub(r"^(?:(?:the|my|our|this|that|a|an|record|of)\s+)+", "", whole, flags=re.IGNORECASE)
+    said = re.sub(r"^(?:(?:the|my|our|this|that|a|an|record|entry|of)\s+)+", "", whole, flags=re.IGNORECASE)
     parts = said.split()
     for size in (3, 2, 1):
         named = tuple(words.singular(one.lower().rstrip(":,")) for one in parts[:size])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,32 +11,34 @@ from doorward.agents.house.orders.phrases import END, OrderText, make_reading, n
 from doorward.agents.house.plan import Declined, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 
+_VERB = r"(?:undo|revert|reverse|roll\s*back|take\s+back)"
+_BACK = r"(?:take|put|turn|roll|bring|change|set)\s+(?:that|it|this|(?:the|my|your)\s+(?:last|latest)\s+change)\s+back"
+_MEANS_LAST = re.compile(
+    r"(?:\s+(?:that|it|this|the|my|your|last|latest|previous|most|recent|one|change|edit|write|action|thing|step|request"
+    r"|what|you|i|have|just|did|made|wrote|changed|done|again|operation|move|rename|deletion|now))*"
+)
 _SHOWN = 3
 """Changes that are named if it is not clear which one is meant."""
 _NOTHING = "I did nothing: I changed nothing in this conversation that could be taken back."
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | None:
-    verb = r"(?:undo|revert|reverse|roll\s*back|take\s+back)"
-    last = r"(?:last|latest|previous|most\s+recent)\s+"
-    found = text.match(
-        rf"{verb}\s+(?:the\s+)?(?:(?:execution|call|change)\s+)?(?P<execution>[0-9a-z]{{16}}){END}",
-        rf"{verb}(?:\s+(?:that|it|this|what\s+(?:you|i)\s+(?:just\s+)?did|(?:the|my|your)\s+{last}(?:one|change|edit|write|action|thing|step|request)(?:\s+(?:you|i)\s+(?:did|made))?"
-        rf"|(?:the|that|your|my|this)\s+(?:change|edit|write|move|rename|deletion)))?(?P<execution>){END}",
-        rf"(?:take|put|turn|roll|bring)\s+(?:that|it|this|(?:the|my|your)\s+{last}change)\s+back(?P<execution>){END}",
+    named = text.match(rf"{_VERB}\s+(?:the\s+)?(?:(?:execution|call|change)\s+)?(?P<execution>[0-9a-z]{{16}}){END}")
+    last = re.fullmatch(
+        rf"(?:[^,.;:!]{{1,60}}[,.;:!]\s+(?:please\s+)?)?(?:{_VERB}|{_BACK})(?P<rest>[\w ]*?){END}", text.bare, re.I
     )
-    if found is None:
+    if named is None and (last is None or not _MEANS_LAST.fullmatch(last["rest"].lower())):
         return None
-    named = found["execution"]
+    execution = named["execution"] if named is not None else ""
 
     def steps() -> Steps:
         command = need(context, "undo", "file/undo")
         changes = context.conversation.changes
-        if not named and not changes:
+        if not execution and not changes:
             return (yield from _name_changes(context))
-        execution = named or changes[0].execution
-        says = next((one.says for one in changes if one.execution == execution), "")
-        (got,) = yield [Step(command, {"execution": execution})]
+        wanted = execution or changes[0].execution
+        says = next((one.says for one in changes if one.execution == wanted), "")
+        (got,) = yield [Step(command, {"execution": wanted})]
         return f"I took back {says}." if says else sentences.describe_change(got) or "I took it back."
 
     return make_reading(context, "undo", steps, "undo the last change")
