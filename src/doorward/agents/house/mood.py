@@ -20,9 +20,11 @@ _CHANGES = (
     r"|throw (?:away|out)|close|reopen|cancel|ship|approve|deny|archive|activate|deactivate|resolve|finish|complete"
     r"|pay|touch|mkdir|mv|cp|rm|bin|dump|scrap|ditch|unlink|clone|relocate|include|stick|tack|turn|flip|hand|leave"
     r"|back up|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b)|message the|notify the"
-    r"|tell (?:the|everyone|everybody|room)|let (?:the|everyone) \w+ know|(?:let|have) \w+ (?:take|handle|own|work on)"
-    r"|transfer|extend|place|new (?:empty |blank )*(?:file|folder|directory)"
-    r"|(?:i (?:need|want|would like)|i'd like|give me) an? (?:(?:new|empty|blank) )*(?:file|folder|directory|copy))"
+    r"|tell (?:the|everyone|everybody|room)|let (?:the|everyone) \w+ know"
+    r"|(?:let|have) \w+ (?:take|handle|own|work on|look after|deal with)"
+    r"|transfer|delegate|forward|allocate|extend|place|new (?:empty |blank )*(?:file|folder|directory)"
+    r"|(?:i (?:need|want|would like)|i'd like|give me) an?"
+    r" (?:(?:new|empty|blank|second) )*(?:file|folder|directory|copy))"
 )
 _LOOKS = r"(?:read|open|show|list|search|look|find|print|display|view|tell|count|grep|cat|check|use|call|do|ask|answer)"
 _PAST = (

@@ -12,7 +12,6 @@ from doorward.agents.house.orders.phrases import (
     FILE,
     PATH,
     QUOTED,
-    TARGET,
     WIDE,
     OrderText,
     is_path,
@@ -134,6 +133,8 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
         rf"(?:append|add|attach)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END}{there}",
         rf"{verb}(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END[:-1]}{there}",
         rf"{verb}(?!{_NOT_CONTENT.pattern})(?P<content>[^\"“`]+?)\s+(?:to|on|onto)\s+(?:the|my|our)\s+(?:\w+\s+)?list\s+(?:in|at)\s+{PATH}{END}",
+        rf"{verb}(?:an?|another|one|the)\s+(?:(?:new|more)\s+)?(?:line|item|entry|word)\s+(?:to|in|into|on|at\s+the\s+end\s+of)\s+"
+        rf"{FILE}{PATH}(?::|,|\s+saying|\s+that\s+says|\s+reading|\s+with|\s+containing)\s+(?P<content>.+?){END}",
         rf"extend\s+{FILE}{PATH}\s+(?:by|with)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
         rf"(?:to|in|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+"
         rf"(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
@@ -222,11 +223,11 @@ def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
 
 def _move(context: RequestContext, text: OrderText) -> Reading | None:
     beside = "the my file folder directory document to as into over its name new of from now on so that it is called"
-    wish = text.match(
-        rf"{FILE}{PATH}\s+should\s+(?:now\s+)?be\s+(?:called|named)\s+{TARGET}[,.;:]\s+(?:please\s+)?rename\s+it{END}"
+    beside += " should be named renamed moved"
+    wish = re.fullmatch(
+        rf"(?P<fact>.+?)[,.;:]\s+(?:please\s+)?(?P<verb>rename|move)\s+it{END}", text.bare, re.IGNORECASE
     )
-    if wish is not None:
-        text = OrderText(f"rename {wish['path']} to {wish['target']}")
+    text = OrderText(f"{wish['verb']} {wish['fact']}") if wish is not None else text
     paths = read_paths(context, text, r"(?:rename|move|mv|relocate|give|change\s+the\s+name|change)\b", beside)
     if len(paths) != 2 or paths[0][0] in ("to", "as", "into"):
         return None
@@ -243,12 +244,12 @@ def _move(context: RequestContext, text: OrderText) -> Reading | None:
 def _copy(context: RequestContext, text: OrderText) -> Reading | None:
     beside = (
         "the my me a an another file folder directory document to as into in at under over called named new of up"
-        " copy duplicate backup contents content"
+        " copy duplicate backup contents content second"
     )
     paths = read_paths(
         context,
         text,
-        r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|i\s+(?:need|want))\b",
+        r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|(?:i\s+(?:need|want|would\s+like)|i['’]d\s+like|give\s+me))\b",
         beside,
     )
     if len(paths) != 2 or not _COPIES.search(text.bare):

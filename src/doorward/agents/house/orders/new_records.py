@@ -34,7 +34,7 @@ _RECORD = re.compile(
     re.IGNORECASE,
 )
 _TO = re.compile(
-    r"(?:add|enter|insert|put)\s+(?:an?\s+|the\s+)?(?P<label>.+?)\s+(?:to|into|in)\s+(?:(?:the|our)\s+)?"
+    r"(?:add|enter|insert|put|register|record|save|store|create)\s+(?:an?\s+|the\s+)?(?P<label>.+?)\s+(?:to|into|in)\s+(?:(?:the|our)\s+)?"
     r"(?P<noun>[\w ]+?)"
     r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
     re.IGNORECASE,
@@ -44,6 +44,8 @@ _PARTS = re.compile(rf"(?P<quoted>{QUOTED})|(?P<cut>\s*[,;()]\s*)|(?P<word>[^\s,
 _ONE_WORD = re.compile(r"[a-z]+")
 _CALLED = frozenset(("called", "named", "titled"))
 _MAX_FIELD = 4
+_MAX_BEFORE = 3
+"""Words before the noun of a new record, such as a value, and the noun."""
 _MAX_GLUE = 3
 """Words before a value that do not name its field."""
 _INNER = frozenset(("of", "the", "and", "in", "to", "on", "at", "for", "a", "an", "de", "la", "von", "van", "der"))
@@ -117,9 +119,12 @@ def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
             return table, f"{to['label']}, {to['body'] or ''}".strip(", ")
     for found in (_NEWS.fullmatch(bare), _PLAIN.fullmatch(bare)):
         if found is not None:
-            table, noun, rest = split_noun(found["rest"], tables)
-            if table is not None and rest and not is_plural(noun):
-                return table, re.sub(r"^record\s+", "", rest)
+            parts = found["rest"].split()
+            for at in range(min(_MAX_BEFORE, len(parts))):
+                table, noun, rest = split_noun(" ".join(parts[at:]), tables)
+                if table is not None and rest and not is_plural(noun):
+                    body = re.sub(r"^record\s+", "", rest)
+                    return table, f"{body}, {' '.join(parts[:at])}" if at else body
     return None
 
 

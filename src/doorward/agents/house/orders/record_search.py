@@ -21,7 +21,8 @@ _MAX_WORDS = 24
 _MAX_LABEL = 6
 """Words of a label at most."""
 _ID = re.compile(
-    r"(?:(?:number|no\.?|nr\.?|id|(?:with|whose)\s+(?:the\s+)?id(?:\s+is)?)\s+)?#?(?P<id>[\w-]*\d[\w-]*)", re.IGNORECASE
+    r"(?:(?:number|no\.?|nr\.?|id|(?:with|whose|under)\s+(?:the\s+)?(?:id|number)(?:\s+is)?|numbered)\s+)?#?(?P<id>[\w-]*\d[\w-]*)",
+    re.IGNORECASE,
 )
 _CONNECTORS = frozenset(
     ("of", "by", "with", "for", "on", "from", "to", "in", "at", "the", "and", "a", "an", "made", "'s", ",", ":")
@@ -73,6 +74,8 @@ def _named(context: RequestContext, tables: Sequence[Table], rest: str) -> Found
     steps, looked = [], []
     for table in tables:
         ways: list[dict[str, Any]] = [{table.key: table.to_id(id["id"])}] if id else []
+        if id and id["id"].isdigit() and len(tables) == 1:
+            ways.append({table.key: {"$ilike": f"%-{id['id']}"}})
         if table.label:
             ways.append({table.label: {"$in": _spellings(unquote(rest))}})
         if ways:

@@ -50,7 +50,9 @@ _NEWS = (
 _UPDATE_IT = (
     r"(?:update|change|correct|set|save|store)\s+(?:it|that|this|the\s+(?:record|status|state))(?:\s+accordingly)?"
 )
-_TO_VALUE = r"\s+(?:to|as|into|=)\s+|,\s+(?:it(?:'s|’s| is)|(?:which|that)\s+is)(?:\s+now)?\s+|,\s+now\s+"
+_TO_VALUE = (
+    r"\s+(?:to|as|into|=)\s+|,\s+(?:it(?:'s|’s| is| has been| was)|(?:which|that)\s+is)(?:\s+now)?\s+|,\s+now\s+"
+)
 _ARTICLE = re.compile(r"^(?:the|a|an|its)\s+(?:new\s+)?", re.IGNORECASE)
 _FORMS = (
     r"(?:mark|make|set)\s+(?P<who>.+)\s+(?P<value>[\w-]+)",
@@ -60,11 +62,11 @@ _FORMS = (
     r"make\s+(?P<value>.+?)\s+the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for|on)\s+(?P<who>.+)",
 )
 _ASSIGN = (
-    r"(?:assign|reassign|give|hand|pass|put|move|transfer)(?:\s+over)?\s+(?P<who>.+?)(?:\s+over|\s+on)?\s+(?:to|on)\s+"
+    r"(?:assign|reassign|give|hand|pass|put|move|transfer|delegate|forward|allocate)(?:\s+over)?\s+(?P<who>.+?)(?:\s+over|\s+on)?\s+(?:to|on)\s+"
     r"(?P<value>.+)"
 )
 _TAKES = (
-    r"(?:(?:let|have)\s+(?P<value>.+?)\s+(?:take(?:\s+over|\s+care\s+of)?|handle|own|work\s+on)"
+    r"(?:(?:let|have)\s+(?P<value>.+?)\s+(?:take(?:\s+over|\s+care\s+of)?|handle|own|work\s+on|look\s+after|deal\s+with)"
     r"|make\s+(?P<other>.+?)\s+responsible\s+for)\s+(?P<who>.+)"
 )
 _IS_NOW = (
@@ -183,15 +185,14 @@ def _splits(order: str) -> Iterator[_Change]:
     said = re.fullmatch(rf"{_SET}\s+(?P<rest>.+)", order, re.I | re.DOTALL)
     rest = said["rest"] if said else ""
     for left, value in _cuts(rest, _TO_VALUE):
-        left = re.sub(r"\s+from\s+\S+$|\s+over$", "", left)
+        left, value = re.sub(r"\s+from\s+\S+$|\s+over$", "", left), re.sub(r"\s+(?:now|already)$", "", value)
         for field, who in _cuts(left, r"\s+(?:of|for|on|in)\s+"):
             yield _Change(who=who, field=_ARTICLE.sub("", field), value=value)
         for who, field in (*_cuts(left, r"(?:'s|’s|(?<=s)'|(?<=s)’)\s+"), *_cuts(left, r"\s+")):
             yield _Change(who=who, field=field, value=value)
         for new, who in _cuts(value, r"\s+(?:of|for|on|in)\s+"):
             yield _Change(who=who, field=_ARTICLE.sub("", left), value=new)
-            if re.match(r"the\s", new):
-                yield _Change(who=who, field=_ARTICLE.sub("", new), value=left)
+            yield _Change(who=who, field=_ARTICLE.sub("", new), value=left)
         yield _Change(who=left, value=re.sub(r"^being\s+", "", value))
         for field, new in _cuts(value, r"\s+"):
             yield _Change(who=left, field=_ARTICLE.sub("", field), value=new)

@@ -173,6 +173,10 @@ def split_noun(said: str, tables: Sequence[Table]) -> tuple[Table | None, str, s
                     " ".join(parts[:size]).rstrip(":,"),
                     said.split(None, size)[size] if len(parts) > size else "",
                 )
+    if len(parts) == 2 and any(map(str.isdigit, parts[0])):
+        behind, noun, _ = split_noun(parts[1], tables)
+        if behind is not None:
+            return behind, noun, parts[0]
     return None, "", re.sub(r"^(?:the|my|our)\s+", "", whole)
 
 
