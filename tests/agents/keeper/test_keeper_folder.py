@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from doorward.agents.house.placing import outward
 from doorward.agents.house.plan import Step
-from doorward.agents.house.telling import Got
-from doorward.agents.house.viewing import inward
+from doorward.agents.house.results import ToolResult
+from doorward.agents.house.session_paths import from_workspace, to_workspace
 from keeper_house import Kept, run
 
 PLACES = {"/workspace": "notes.txt", "/workspace/sub": "sub/notes.txt", "/home/owner": "home/owner/notes.txt"}
@@ -86,15 +85,15 @@ async def test_what_is_suggested_is_for_where_somebody_is(keeper: Kept) -> None:
     ],
 )
 def test_a_step_is_put_in_its_place(step: Step, params: dict[str, Any]) -> None:
-    assert outward(step, "sub", "read it").params == params
-    assert outward(step, "", "read it") is step
-    assert outward(step, "sub", "read it in the workspace") is step
+    assert to_workspace(step, "sub", "read it").params == params
+    assert to_workspace(step, "", "read it") is step
+    assert to_workspace(step, "sub", "read it in the workspace") is step
 
 
 def test_a_result_is_seen_from_where_the_session_is() -> None:
-    got = Got(
+    got = ToolResult(
         command="file/list", params={"path": "sub"}, value={"items": [{"path": "sub/a.txt"}, {"path": "my-sub/b"}]}
     )
-    seen = inward(got, "sub")
+    seen = from_workspace(got, "sub")
     assert (seen.params, seen.value) == ({"path": "."}, {"items": [{"path": "a.txt"}, {"path": "my-sub/b"}]})
-    assert inward(got, "") is got
+    assert from_workspace(got, "") is got

@@ -226,7 +226,7 @@ class _Reader:
         else:
             return None
         since = self.now - timedelta(seconds=seconds)
-        return _Period(since, self.now, f"the last {says}", behind, "in", whole_days=False)
+        return _Period(since, self.midnight(self.today + timedelta(days=1)), f"the last {says}", behind, "in", False)
 
     def period(self, at: int, *, sure: bool) -> _Period | None:
         """Return the day, week, month or year that begins at a token."""

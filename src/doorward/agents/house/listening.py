@@ -22,6 +22,7 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 """A verb of a statement behind its first words."""
+_VERDICT = re.compile(r"(?:approve|deny)\b", re.IGNORECASE)
 _TOLD = re.compile(
     r"(?:i|we|he|she|they|it|there|this|that|these|those|the|my|our|everything|everybody|everyone|nobody)\b",
     re.IGNORECASE,
@@ -31,7 +32,7 @@ _TOLD = re.compile(
 def concerns(text: str, names: Sequence[str] = ()) -> bool:
     """Whether a message asks for something that is known, or is small talk that has a reply."""
     asked = strip_address(text[:MAX_REQUEST], names)
-    if smalltalk.find_answer(asked) is not None or mood.is_order(asked):
+    if smalltalk.find_answer(asked) is not None or (mood.is_order(asked) and not _VERDICT.match(asked)):
         return True
     if len(asked.split()) > _MAX_WORDS or states(asked):
         return False

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house import sentences
+from doorward.agents.house.file_references import referred_files
 from doorward.agents.house.orders.phrases import OrderText, make_reading, need, place, refuse, virtual
 from doorward.agents.house.orders.program_output import describe_output
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps
@@ -22,6 +23,7 @@ _VERB = re.compile(
     r"|clean(?: out| up)?|get rid of|throw away|throw out|dump|discard)\s+",
     re.IGNORECASE,
 )
+_VERBS = frozenset(("delete", "remove", "erase", "trash", "discard"))
 _PARTS = re.compile(
     r"(?P<kind>\*?\.(?P<dot>\w{1,10})\b|\b(?P<named>log|txt|text|csv|json|tmp|temp|bak|backup|py|python|md|markdown|pdf"
     r"|png|jpg|html|zip|gz|xml|yaml)\b(?=\s+files?\b))"
@@ -108,6 +110,24 @@ def delete_matching(context: RequestContext, text: OrderText) -> Reading | Reply
         return done if single else describe_output(gone, done)
 
     return make_reading(context, "delete files", steps, "delete the files that fit")
+
+
+def delete_referred(context: RequestContext, text: OrderText) -> Reading | Reply | None:
+    """Read an order to delete a file that an earlier request found: `delete the first one`, `delete it`."""
+    reference = referred_files(context)
+    if reference is None or not reference.single or _VERB.match(text.bare) is None:
+        return None
+    verb = {place for place, one in enumerate(context.request.tokens) if one.lower in _VERBS}
+    if not context.request.meaningful <= reference.places | verb:
+        return None
+
+    def steps() -> Steps:
+        (path,) = yield from reference.find()
+        need(context, "file/delete")
+        (gone,) = yield [Step("file/delete", {"path": path})]
+        return sentences.describe_change(gone) or f"I deleted {sentences.name(path)}."
+
+    return make_reading(context, "delete a file", steps, "delete the file that was found")
 
 
 def _read_condition(context: RequestContext) -> _Condition | None:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from doorward.agents.house import sentences
-from doorward.agents.house.orders.file_deletion import delete_matching
+from doorward.agents.house.orders.file_deletion import delete_matching, delete_referred
 from doorward.agents.house.orders.phrases import (
     END,
     FILE,
@@ -53,7 +53,18 @@ _ONE_AT_A_TIME = "I delete one file at a time, or the files that fit a condition
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-    for reader in (_write, _empty, _append, _make_folder, read_edit, _move, _copy, _delete, delete_matching):
+    for reader in (
+        _write,
+        _empty,
+        _append,
+        _make_folder,
+        read_edit,
+        _move,
+        _copy,
+        delete_referred,
+        _delete,
+        delete_matching,
+    ):
         found = reader(context, text)
         if found is not None:
             return found

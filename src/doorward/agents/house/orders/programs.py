@@ -49,7 +49,13 @@ def read(context: RequestContext, text: OrderText) -> Reading | None:
         rf"(?:the\s+)?(?:(?:file|folder)\s+)?{PATH}{END}"
     )
     if on is not None and is_path(on["path"], context):
+        tool = context.tools.get(f"shell/{on['program'].lower()}")
+        if tool is not None and tool.reads_only:
+            return None
         return _reading(context, Step(f"shell/{on['program'].lower()}", {"arguments": [place(on["path"], context)]}))
+    named = text.match(rf"{_RUN}\s+(?:the\s+command\s+)?(?P<name>[a-z][\w-]*(?:/[\w-]+)+){END}")
+    if named is not None and named["name"] in context.tools and not context.tools[named["name"]].schema.get("required"):
+        return _reading(context, Step(named["name"]))
     quoted = text.match(rf"{_RUN}:?\s+(?P<line>{QUOTED}){END}")
     if quoted is not None:
         return _reading(context, _step(context, unquote(quoted["line"])))

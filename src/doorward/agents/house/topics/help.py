@@ -21,7 +21,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
     words = words_of("help")
     wording = Wording(context)
     if wording.take(words["describe"]):
-        command = wording.command()
+        command = wording.command(any_area=True)
         if command:
             wording.take(words["may"])
             yield wording.reading("describe a command", lambda: _describe(context, command), f"what {command} does")

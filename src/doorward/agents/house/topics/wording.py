@@ -131,15 +131,15 @@ class Wording:
         words = (one.lower for one in self.request.tokens[start : start + 3] if one.kind == "word")
         return any(one.endswith("s") and singular(one) != one and one not in ("was", "is", "has") for one in words)
 
-    def command(self) -> str:
-        """Take the name of a command."""
+    def command(self, *, any_area: bool = False) -> str:
+        """Take the name of a command: one that is offered, or of an area that is. `any_area` takes every such name."""
         for place, one in enumerate(self.request.tokens):
             known = one.lower in self.context.tools and "/" in one.lower
             if place not in self.used and (
                 known or (one.kind == "path" and "." not in one.lower and _COMMAND.fullmatch(one.lower))
             ):
                 area = one.lower.partition("/")[0]
-                if known or any(name.startswith(f"{area}/") for name in self.context.tools):
+                if known or any_area or any(name.startswith(f"{area}/") for name in self.context.tools):
                     self.used.add(place)
                     return one.lower
         return ""
