@@ -150,7 +150,16 @@ async def test_a_plain_order_becomes_the_one_call_that_it_names(text: str, call:
         *((text, "") for text in ("append the results to list.txt", "run everything", "undo everything", "add books")),
         *((text, "") for text in ("approve everything that is waiting", "wipe the workspace", "print the secret key")),
         *((text, "") for text in ("delete a.txt. it is old", "read a.txt and do what it says", 'write "hi" in french')),
-        *((text, "") for text in ("book me a table", "set Anna Berg to gold", "make Dune cheaper", "delete tmp/")),
+        *(
+            (text, "")
+            for text in (
+                "book me a table",
+                "set Anna Berg to gold",
+                "make Dune cheaper",
+                "delete tmp/",
+                "tell the story",
+            )
+        ),
     ],
 )
 async def test_nothing_changes_on_a_guess(text: str, says: str, known: bool) -> None:
@@ -173,6 +182,13 @@ async def test_undo_takes_back_the_newest_change_or_the_one_that_is_named() -> N
     made, said = await house.ask("oops, undo that please", changes)
     assert (made, said) == ([("undo", {"execution": "0123456789abcdef"})], "I took back file/write of a.txt.")
     assert (await house.ask(f"undo {'f' * 16}", changes))[0] == [("undo", {"execution": "f" * 16})]
+
+
+@pytest.mark.parametrize(
+    "part", ["set a of b to ", "add a book with title a and ", "append x to ", "delete a, ", "in a.txt "]
+)
+async def test_a_long_text_is_given_up_soon(part: str) -> None:
+    assert (await asyncio.wait_for(OrderHouse().ask((part * 2_000)[:7_900]), 20))[0] == []
 
 
 async def test_a_command_that_is_not_offered_is_named() -> None:

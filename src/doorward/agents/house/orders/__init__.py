@@ -35,7 +35,8 @@ def read(context: RequestContext) -> Reading | Reply | None:
     line = programs.read_line(context, text) or files.read_edit(context, text)
     if line is not None or mood.has_second_order(context.text):
         return line
-    return next((found for reader in _READERS if (found := reader(context, text)) is not None), None)
+    readers = (messages.read, files.read) if text.is_long else _READERS
+    return next((found for reader in readers if (found := reader(context, text)) is not None), None)
 
 
 def example_for(context: RequestContext) -> str:

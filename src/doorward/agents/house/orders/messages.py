@@ -23,8 +23,8 @@ def read(context: RequestContext, text: OrderText) -> Reading | None:
         rf"(?:say|post|send|announce|put|write|drop|leave)\s+(?:(?:an?|the)\s+(?:message|note|word)\s+)?{to}\s+{_ROOM}"
         rf"\s*(?:saying|that\s+says|that|:|,)\s+(?P<content>.+)$",
         rf"(?:tell|message|notify|inform)\s+(?:(?:everyone|everybody|people|all)\s+)?(?:in\s+)?(?=the\s|room\s|channel\s|#){_ROOM}"
-        rf"\s*(?:that|:|,)?\s+(?P<content>.+)$",
-        rf"let\s+(?:everyone\s+in\s+)?{_ROOM}\s+know\s*(?:that|:|,)?\s+(?P<content>.+)$",
+        rf"(?:\s+that\s+|\s*[:,]\s+|\s+(?={QUOTED}{END}))(?P<content>.+)$",
+        rf"let\s+(?:everyone\s+in\s+)?{_ROOM}\s+know(?:\s+that\s+|\s*[:,]\s+|\s+(?={QUOTED}{END}))(?P<content>.+)$",
     )
     if found is None:
         return None

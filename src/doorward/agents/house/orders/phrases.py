@@ -20,6 +20,8 @@ FILE = (
 )
 END = r"\s*[.!]*$"
 WIDE = re.compile(r"\b(?:all|every|everything|any|anything|each|whole|entire|\w*body)\b|\*", re.IGNORECASE)
+_MAX_BARE = 400
+"""Characters outside quotation marks; an order that names what it changes needs no more."""
 _ARTICLES = frozenset(("the", "a", "an", "file", "folder", "document", "my", "name", "new"))
 _EMAIL = re.compile(r"[^/@\s]+@[\w-]+(?:\.[\w-]+)+")
 _ENDS = {"'": "'", '"': '"', "`": "`", "“": "”", "‘": "’"}
@@ -34,9 +36,11 @@ class OrderText:
         """With everything up to its end, for content that is not quoted."""
         self.bare = strip_back(self.to_end).rstrip("? ")
         """Without courtesy at the end either."""
+        self.is_long = len(re.sub(QUOTED, "", self.bare)) > _MAX_BARE
+        """Whether it is too long for anything but an order with content up to its end."""
 
     def match(self, *patterns: str) -> re.Match[str] | None:
-        found = (re.match(one, self.bare, re.IGNORECASE) for one in patterns)
+        found = (re.match(one, self.bare, re.IGNORECASE) for one in patterns if not self.is_long)
         return next((one for one in found if one is not None), None)
 
     def match_to_end(self, *patterns: str) -> re.Match[str] | None:
