@@ -53,23 +53,8 @@ _ONE_AT_A_TIME = "I delete one file at a time, or the files that fit a condition
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-<<<<<<< HEAD
-    for reader in (
-        _write,
-        _empty,
-        _append,
-        _make_folder,
-        read_edit,
-        _move,
-        _copy,
-        delete_referred,
-        _delete,
-        delete_matching,
-    ):
-=======
-    every = (_write, _empty, _append, _make_folder, read_edit, _move, _copy, _delete, delete_matching)
+    every = (_write, _empty, _append, _make_folder, read_edit, _move, _copy, delete_referred, _delete, delete_matching)
     for reader in (_write, _append) if text.is_long else every:
->>>>>>> feat-orders
         found = reader(context, text)
         if found is not None:
             return found
