@@ -61,8 +61,7 @@ def _count(query: RecordQuery, count: int) -> str:
 
 
 def _rank(query: RecordQuery, result: ToolResult) -> str:
-    one, _ = nouns(query.collection)
-    _, things = nouns(query.ranked_by[0])
+    things = nouns(query.ranked_by[0])[1]
     rows = [row for row in result.items if isinstance(row, dict)]
     if not rows:
         return f"There are no {nouns(query.collection)[1]}."
@@ -70,11 +69,11 @@ def _rank(query: RecordQuery, result: ToolResult) -> str:
     last = rows[min(limit, len(rows)) - 1].get("count")
     shown = [row for at, row in enumerate(rows) if at < limit or row.get("count") == last]
     names = [f"{name(str(row.get('name')))} ({number(row.get('count') or 0)})" for row in shown]
-    if limit == 1:
-        word = "most" if query.descending else "fewest"
-        verb = "has" if len(shown) == 1 else "have"
-        return f"{in_a_row([name(str(row.get('name'))) for row in shown])} {verb} the {word} {things}: {number(shown[0].get('count') or 0)}."
-    return f"The {nouns(query.collection)[1]} with the most {things}:\n{bullets(names)}" if one else ""
+    if limit > 1:
+        return f"The {nouns(query.collection)[1]} with the most {things}:\n{bullets(names)}"
+    word, verb = "most" if query.descending else "fewest", "has" if len(shown) == 1 else "have"
+    who = in_a_row([name(str(row.get("name"))) for row in shown])
+    return f"{who} {verb} the {word} {things}: {number(shown[0].get('count') or 0)}."
 
 
 def _values(query: RecordQuery, result: ToolResult) -> str:

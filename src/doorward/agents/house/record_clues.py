@@ -11,8 +11,9 @@ from doorward.agents.house.request import Request
 from doorward.agents.house.words import load, same_words, stem
 
 ClueName = Literal[
-    "count", "sum", "avg", "max", "min", "exists", "when", "group", "distinct", "sort", "limit", "superlative", "most",
-    "least", "often", "not", "without", "with", "contains", "compare", "either", "overdue", "up", "down", "verb", "filler",
+    "count", "sum", "avg", "max", "min", "exists", "when", "group", "distinct", "sort", "limit", "superlative",
+    "most", "least", "often", "not", "without", "with", "contains", "either", "overdue", "up", "down", "verb",
+    "filler",
 ]  # fmt: skip
 
 
@@ -64,6 +65,8 @@ class _State(msgspec.Struct, frozen=True):
 
 
 class RecordWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    clues: dict[ClueName, str]
+    """The phrases of each clue, with bars between."""
     scales: tuple[_Scale, ...]
     units: tuple[_Unit, ...]
     states: tuple[_State, ...]
@@ -80,56 +83,10 @@ def record_words() -> RecordWords:
     return load("records.json", RecordWords)
 
 
-_PHRASES: dict[ClueName, str] = {
-    "count": "how many|number of|the number of|count of|count|how often|total number of|amount of times",
-    "sum": "added up|summed up|sum of all|total|sum|sum of|sum up|add up|adds up|in total|all together|altogether|how much|come to|in sum|overall|combined",
-    "avg": "average|on average|mean|averaged|typical",
-    "max": "maximum|most at|peak",
-    "min": "minimum",
-    "exists": "any|is there|are there|do we have|have we got|at least one",
-    "when": "when|since when|what date|which date|on what day|on which day|what day|which day|by which day|date of|on what date",
-    "group": (
-        "group them by|group those by|group these by|group it by|now by|per|for each|for every|in each|on each|of each|each|broken down by|break down by|breakdown by|grouped by|"
-        "group by|spread over|split by|by|across|according to|spread across|distributed over|for all|every"
-    ),
-    "distinct": "different|distinct|kinds of|different values of|possible|various|what kinds|unique|that occurs|occur|occurs",
-    "sort": "sort by|order by|sorted by|ordered by|sort them by|order them by|sort those by|order those by|sort that by|rank by|ranked by|sort it by|order it by|sort these by|arrange by|in order of",
-    "often": "most often|most frequently|most popular|busiest|most active|most in demand|most used|worst|most common",
-    "most": "most|highest number of|largest number of|greatest number of",
-    "least": "least|fewest|lowest number of|smallest number of|least often",
-    "not": "waiting to be|yet to be|to be|not|isn't|aren't|wasn't|weren't|hasn't|haven't|doesn't|don't|didn't|never|nobody|no one|except|other than|excluding|but not|nothing",
-    "without": "out of|without|no|missing|lacking|lack|with no|have no|has no|without any|that have no|never gave us|not given",
-    "with": "with|having|that have|who have|who has|that has",
-    "contains": "contains|contain|containing|mentions|mentioning|includes|including|about|regarding|concerning|whose",
-    "either": "or",
-    "overdue": "overdue|past due|late|past their deadline|past its deadline|behind schedule|past the deadline",
-    "up": "highest first|largest first|biggest first|descending|desc|newest first|latest first|most expensive first|high to low|decreasing|from high to low",
-    "down": "lowest first|smallest first|cheapest first|ascending|asc|oldest first|earliest first|low to high|increasing|from low to high|alphabetically",
-    "verb": (
-        "bought|buy|buys|ordered|orders|paid|pay|pays|placed|reported|opened|started|start|began|begun|borrowed|lent|"
-        "made|booked|created|added|entered|finished|ended|registered|happened|took place|came in|come in|went|issued"
-    ),
-    "filler": (
-        "by creation date|by date|creation date|over all|over every|of every|ever|"
-        "held|running|break down|breakdown|dr|mr|mrs|ms|prof|minutes of|hours of|kept|"
-        "still|yet|already|took place|take place|because of|working in|working|works in|made|comes|come|came|towards|because|"
-        "signed up|sign up|signed|joined|join|happened|happen|got|seen|see|seeing|sees|treats|treat|handled|handle|handling|"
-        "call|calls|reach|received|receive|look after|looked after|worked on|work on|a month|an hour|a week|a year|added|"
-        "everybody|everyone|promise|promised|get|gets|money for|money|ended up|scheduled|taken|took|does it|belonging to|"
-        "back from|from us|in all|occurs|occur|that occurs|we carry|carry|by now|to date|"
-        "currently|at the moment|right now|in order|just the names|record|records|entry|entries|in our system|"
-        "of all|among|in the system|listed|on file|with numbers|with a number|their|there are|going by|by number of|"
-        "going by number of|comes from|at all|any more|anymore|together|with us|do you know|look up|values of|"
-        "do you have|do they have|happen to|belong to|belongs to|work|works|living|live|lives|based|located|assigned|"
-        "called|been with|operating|for me|added|concern|concerns|about|so far|the names of|worth|own|owns|kept|stored|registered|have any"
-    ),
-}  # fmt: skip
-
-
 @cache
 def _phrases() -> dict[str, list[tuple[tuple[str, ...], ClueName]]]:
     found: dict[str, list[tuple[tuple[str, ...], ClueName]]] = {}
-    for name, phrases in _PHRASES.items():
+    for name, phrases in record_words().clues.items():
         for phrase in phrases.split("|"):
             words = tuple(phrase.split())
             found.setdefault(words[0], []).append((words, name))

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from doorward.agents.house.plan import Reading, Steps
 from doorward.agents.house.record_answers import answer
+from doorward.agents.house.record_calls import QueryBuilder
 from doorward.agents.house.record_followups import read_followup, refers_back
-from doorward.agents.house.record_query import QueryBuilder, RecordQuery, describe_conditions, nouns
-from doorward.agents.house.record_reader import RecordReader, RecordReading, choose_targets
+from doorward.agents.house.record_query import RecordQuery, describe_conditions, nouns
+from doorward.agents.house.record_reader import RecordReader, RecordReading
+from doorward.agents.house.record_targets import choose_targets
 from doorward.agents.house.request_context import RequestContext
 
 

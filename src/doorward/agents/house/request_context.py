@@ -14,7 +14,6 @@ from doorward.agents.house.lexicon import Lexicon, lexicon_of
 from doorward.agents.house.request import Request
 from doorward.agents.models.model import ToolSpec
 
-
 _WORDS = re.compile(r"[^\W_]+")
 
 

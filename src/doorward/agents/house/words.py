@@ -63,9 +63,8 @@ def stem(word: str) -> str:
         least = _SHORTEST + (ending == "e")
         if word.endswith(ending) and len(word) - len(ending) >= least:
             word = word[: -len(ending)]
-            if ending != "e" and word[-1] == word[-2] and word[-1] not in "ls":
-                word = word[:-1]
-            elif ending != "e" and len(word) > _SHORTEST and word.endswith("e"):
+            doubled = word[-1] == word[-2] and word[-1] not in "ls"
+            if ending != "e" and (doubled or (len(word) > _SHORTEST and word.endswith("e"))):
                 word = word[:-1]
             break
     return word

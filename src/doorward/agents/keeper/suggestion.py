@@ -17,8 +17,7 @@ from doorward.commands.context import Context
 from doorward.commands.help import shell_line
 
 if TYPE_CHECKING:
-    from doorward.agents.house.model import HouseModel
-    from doorward.agents.house.model import Suggested
+    from doorward.agents.house.model import HouseModel, Suggested
     from doorward.agents.house.results import ToolResult
 
 _MAX_LOOKUPS = 12
