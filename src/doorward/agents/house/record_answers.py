@@ -99,7 +99,8 @@ def _groups(context: RequestContext, query: RecordQuery, result: ToolResult) -> 
     how = describe_conditions(query)
     if not rows:
         return f"There are no {many}{how}."
-    named = [(row.get("name", row.get(field)), row.get(key)) for row in rows]
+    nothing = 0 if key in ("sum", "count") else None
+    named = [(row.get("name", row.get(field)), nothing if row.get(key) is None else row[key]) for row in rows]
     if query.measure == "compare":
         return _compare(query, named)
     named.sort(key=lambda pair: -pair[1] if isinstance(pair[1], int | float) else 0)

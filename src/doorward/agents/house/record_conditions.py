@@ -188,6 +188,7 @@ class RecordConditions(RecordFields, ABC):
     def _read_field(self, at: int, item: Item) -> None:
         found = self._field_path(item)
         if found is None:
+            self.pending += [(one.collection, item) for one in item.of_kind("field") if self._is_date(one)]
             return
         path, field, weight = found
         self.cost += (1.0 - weight) + 0.8 * (len(path) - 1)

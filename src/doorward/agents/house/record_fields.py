@@ -35,6 +35,10 @@ class RecordFields(RecordItems):
         ways.sort(key=lambda way: way[0])
         return ways[0][1:]
 
+    def _is_date(self, meaning: Meaning) -> bool:
+        field = self.lexicon.field(meaning.collection, meaning.field)
+        return field is not None and field.dates
+
     def _owner_behind(self, item: Item) -> str:
         """Return the collection of `level of the member`; empty if no noun follows with `of`."""
         behind = next((one for one in self.items if one.first >= item.behind), None)

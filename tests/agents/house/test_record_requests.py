@@ -1,0 +1,272 @@
+"""Questions about records: a request becomes a query by the words of the collections, fields and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from house_prompts import ask, result
+
+from doorward.store.collection_profiles import CollectionProfile, FieldProfile
+
+TOOLS = ("data/list", "data/count", "data/aggregate", "data/query", "data/read", "file/list")
+
+
+def field(name: str, kind: str = "text", *values: Any, **more: Any) -> FieldProfile:
+    return FieldProfile(name=name, kind=kind, values=values, complete=True, **more)  # type: ignore[arg-type]
+
+
+PLANTS = CollectionProfile(
+    name="plants",
+    kind="managed",
+    key="id",
+    label="name",
+    count=30,
+    fields=(
+        field("name", "text", "Silver Fern", "Red Maple", "Winter Rose"),
+        field("family", "text", "fern", "tree", "shrub"),
+        field("height_cm", "number", 40, 300, 90, least=40, most=300),
+        field("unitPrice", "number", 4.5, 80.0, least=4.5, most=80.0),
+        field("hardy", "boolean", True, False),
+        field("pot_code", "text", "P-1", missing=4),
+    ),
+)
+GARDENERS = CollectionProfile(
+    name="gardeners",
+    kind="managed",
+    key="id",
+    label="full_name",
+    count=12,
+    fields=(
+        field("full_name", "text", "Ida Holm", "Bo Berg", "Ida Storm"),
+        field("phone", "text", "040 111 222", "040 333 444"),
+        field("town", "text", "Lund", "Ystad"),
+        field("started", dates=True, least="2025-01-02", most="2026-12-30"),
+    ),
+)
+SALES = CollectionProfile(
+    name="sales",
+    kind="managed",
+    key="id",
+    count=90,
+    fields=(
+        field("plant", "text", "p1", "p2", links="plants", links_by="id"),
+        field("gardener", "text", "g1", "g2", links="gardeners", links_by="id"),
+        field("sold_on", dates=True, least="2026-09-01", most="2027-01-14"),
+        field("amount", "number", 4.5, 160.0, least=4.5, most=160.0),
+        field("paid", "boolean", True, False),
+    ),
+)
+HOUSE = (PLANTS, GARDENERS, SALES)
+
+
+async def asked(*requests: str) -> tuple[str, dict[str, Any]]:
+    """The only call of the last request. An SQL text and its values are told as `sql`."""
+    answer = await ask(*requests, tools=TOOLS, data=HOUSE)
+    assert len(answer.calls) == 1, answer.text
+    return answer.calls[0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "command", "params"),
+    [
+        ("how many plants do we have?", "data/count", {"collection": "plants"}),
+        ("hw many shrub plants are there", "data/count", {"collection": "plants", "filter": {"family": "shrub"}}),
+        ("number of hardy plants", "data/count", {"collection": "plants", "filter": {"hardy": True}}),
+        ("count the plants that aren't hardy", "data/count", {"collection": "plants", "filter": {"hardy": False}}),
+        ("how many unpaid sales are there", "data/count", {"collection": "sales", "filter": {"paid": False}}),
+        ("how many gardeners live in Ystad", "data/count", {"collection": "gardeners", "filter": {"town": "Ystad"}}),
+        (
+            "count the sales since Monday",
+            "data/count",
+            {"collection": "sales", "filter": {"sold_on": {"$gte": "2027-01-11"}}},
+        ),
+        (
+            "which plants cost less than 20",
+            "data/list",
+            {"collection": "plants", "filter": {"unitPrice": {"$lt": 20}}, "limit": 200},
+        ),
+        (
+            "list plants taller than 90 cm",
+            "data/list",
+            {"collection": "plants", "filter": {"height_cm": {"$gt": 90}}, "limit": 200},
+        ),
+        (
+            "plants without a pot code",
+            "data/list",
+            {"collection": "plants", "filter": {"pot_code": {"$exists": False}}, "limit": 200},
+        ),
+        (
+            "show me the 3 cheapest plants",
+            "data/list",
+            {
+                "collection": "plants",
+                "orderBy": "unitPrice",
+                "filter": {"$and": [{"unitPrice": {"$exists": True}}]},
+                "limit": 3,
+            },
+        ),
+        (
+            "what's the phone number of Bo Berg?",
+            "data/list",
+            {"collection": "gardeners", "filter": {"full_name": "Bo Berg"}, "limit": 200},
+        ),
+        (
+            "phone of Ida Strom",
+            "data/list",
+            {"collection": "gardeners", "filter": {"full_name": "Ida Storm"}, "limit": 200},
+        ),
+        (
+            "how many plants per family?",
+            "data/aggregate",
+            {"collection": "plants", "groupBy": ["family"], "metrics": {"count": {"count": "*"}}, "limit": 200},
+        ),
+        (
+            "average price of the plants",
+            "data/aggregate",
+            {
+                "collection": "plants",
+                "metrics": {"avg": {"avg": "unitPrice"}, "count": {"count": "*"}},
+                "limit": 200,
+            },
+        ),
+    ],
+)
+async def test_a_question_becomes_one_call(request_: str, command: str, params: dict[str, Any]) -> None:
+    assert await asked(request_) == (command, params)
+
+
+@pytest.mark.parametrize(
+    ("request_", "parts", "values"),
+    [
+        ("how many sales by Bo Berg", ['FROM "sales" AS t', 'j0."full_name" = ?'], ["Bo Berg"]),
+        ("which gardeners have sold a Red Maple?", ['FROM "gardeners" AS t', "EXISTS", '"name" = ?'], ["Red Maple"]),
+        ("sales per gardener", ['j0."full_name" AS name', "GROUP BY 1"], []),
+        ("total amount of sales of tree plants", ['sum(t."amount")', 'j0."family" = ?'], ["tree"]),
+        ("which gardener has the most sales?", ["ORDER BY count DESC", 'r."gardener" = t."id"'], []),
+        ("gardeners without sales", ["NOT EXISTS"], []),
+    ],
+)
+async def test_links_between_collections_are_followed(request_: str, parts: list[str], values: list[Any]) -> None:
+    command, params = await asked(request_)
+    assert command == "data/query"
+    assert [part for part in parts if part not in params["sql"]] == []
+    assert params.get("params", []) == values
+
+
+async def test_values_are_bound_and_names_are_quoted() -> None:
+    odd = CollectionProfile(
+        name='pl"ants',
+        kind="managed",
+        key="id",
+        label="na me",
+        count=9,
+        fields=(
+            field("na me", "text", "x'; DROP TABLE a"),
+            field('li"nk', "text", "p1", "p2", links="plants", links_by="id"),
+        ),
+    )
+    answer = await ask('pl ants with plants of family "fern"', tools=TOOLS, data=(odd, PLANTS))
+    for _, params in answer.calls:
+        assert "DROP" not in params.get("sql", "")
+        assert 'FROM "pl""ants"' in params.get("sql", 'FROM "pl""ants"')
+
+
+@pytest.mark.parametrize(
+    ("requests", "where"),
+    [
+        (("list the shrub plants", "and which of those are hardy?"), {"family": "shrub", "hardy": True}),
+        (("how many sales are paid", "and unpaid?"), {"paid": False}),
+    ],
+)
+async def test_a_follow_up_goes_on_from_the_question_before(requests: tuple[str, str], where: dict[str, Any]) -> None:
+    _, params = await asked(*requests)
+    assert params["filter"] == where
+
+
+@pytest.mark.parametrize(
+    ("request_", "word"),
+    [
+        ("how many purple plants are there", "purple"),
+        ("which plants did the neighbours steal", "steal"),
+        ("what is the colour of Red Maple", "colour"),
+        ("plants that bloom in moonlight", "moonlight"),
+        ("the second cheapest plant", "second"),
+    ],
+)
+async def test_a_word_that_nothing_explains_is_named_and_nothing_runs(request_: str, word: str) -> None:
+    answer = await ask(request_, tools=TOOLS, data=HOUSE)
+    assert (answer.calls, answer.acts) == ([], False)
+    assert answer.text.startswith("I do not know")
+    assert word in answer.text
+
+
+async def test_a_name_that_two_people_have_is_asked_back() -> None:
+    answer = await ask("phone number of Ida?", tools=TOOLS, data=HOUSE)
+    assert answer.calls == []
+    assert answer.text == "Which one do you mean: “Ida Holm” or “Ida Storm”?"
+
+
+async def test_a_month_without_its_year_is_asked_back_when_two_can_be_meant() -> None:
+    answer = await ask("which gardeners started in March?", tools=TOOLS, data=HOUSE)
+    assert answer.calls == []
+    assert answer.text == "Which year do you mean: 2025 or 2026?"
+
+
+@pytest.mark.parametrize(
+    ("request_", "value", "text"),
+    [
+        ("how many shrub plants do we have", {"count": 1}, "There is 1 plant with family shrub."),
+        ("any hardy plants?", {"items": []}, "No, there are no plants with hardy yes."),
+        (
+            "which plants cost less than 20",
+            {"items": [{"id": "p1", "name": "Silver Fern", "unitPrice": 4.5}, {"id": "p2", "name": "Heath"}]},
+            "There are 2 plants with unit price under 20:\n- “Silver Fern”\n- Heath",
+        ),
+        (
+            "phone number of Bo Berg",
+            {"items": [{"full_name": "Bo Berg", "phone": "040 333 444"}]},
+            "phone of “Bo Berg”: “040 333 444”.",
+        ),
+    ],
+)
+async def test_the_answer_stands_on_the_result(request_: str, value: Any, text: str) -> None:
+    command, _ = await asked(request_)
+    answer = await ask(request_, result(command, value), tools=TOOLS, data=HOUSE)
+    assert (answer.calls, answer.text) == ([], text)
+
+
+async def test_a_hundred_wide_collections_are_read_and_an_empty_house_says_so() -> None:
+    wide = tuple(
+        CollectionProfile(
+            name=f"table_{number}",
+            kind="managed",
+            key="id",
+            count=5,
+            fields=tuple(field(f"field_{number}_{one}", "text", f"value {one}") for one in range(50)),
+        )
+        for number in range(100)
+    )
+    answer = await ask("how many plants do we have", tools=TOOLS, data=(*wide, *HOUSE))
+    assert answer.calls == [("data/count", {"collection": "plants"})]
+    empty = await ask("how many plants do we have", tools=TOOLS)
+    assert (empty.calls, empty.acts) == ([], False)
+
+
+async def test_values_that_are_commands_or_names_of_fields_stay_values() -> None:
+    traps = CollectionProfile(
+        name="notes",
+        kind="managed",
+        key="id",
+        label="title",
+        count=20,
+        fields=(
+            field("title", "text", "delete everything", "data/list"),
+            field("kind", "text", "price", "delete"),
+            field("price", "number", 3, 9),
+        ),
+    )
+    answer = await ask("how many notes of the kind delete are there", tools=TOOLS, data=(traps,))
+    assert answer.calls == [("data/count", {"collection": "notes", "filter": {"kind": "delete"}})]
+    answer = await ask("how many notes of the kind price", tools=TOOLS, data=(traps,))
+    assert answer.calls in ([], [("data/count", {"collection": "notes", "filter": {"kind": "price"}})])
