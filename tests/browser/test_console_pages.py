@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from browsing import Console
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 import node_peers
 
@@ -154,10 +154,32 @@ def test_a_page_that_cannot_load_says_that_it_retries_and_recovers_by_itself(con
     page = console.page("rooms")
     main = page.get_by_role("main")
     retries = main.get_by_role("alert").filter(has_text="This page retries automatically")
+    reachable = True
+    # The route stays until the end. Chromium loses requests that a page sends while a route is removed: they never end.
+    page.route("**/api/**", lambda route: route.continue_() if reachable else route.abort())
     for name in ("ledger", "settings", "recipes", "personas", "commands", "servers", "executions", "approvals"):
-        page.route("**/api/**", lambda route: route.abort())
+        reachable = False
         page.locator(f"nav a[href='/console/{name}']").click()
         expect(retries.first).to_contain_text("Doorward is not responding")
-        page.unroute("**/api/**")
+        reachable = True
         expect(retries).to_have_count(0)
+        expect(main.locator(".loading")).to_have_count(0)
+
+
+def test_a_page_that_may_not_load_says_why_and_stops_loading(console: Console) -> None:
+    console.expected = ("403",)
+    page = console.page("rooms")
+    main = page.get_by_role("main")
+    refusal = {"status": 403, "code": "not_permitted", "title": "Refused", "detail": "Your access is too low."}
+
+    def refuse(route: Route) -> None:
+        if "/api/console/" in route.request.url:
+            route.continue_()
+        else:
+            route.fulfill(status=403, json=refusal)
+
+    page.route("**/api/**", refuse)
+    for name in ("ledger", "settings", "recipes", "personas", "commands", "servers", "executions", "approvals"):
+        page.locator(f"nav a[href='/console/{name}']").click()
+        expect(main.get_by_role("alert").first).to_contain_text("Your access is too low.")
         expect(main.locator(".loading")).to_have_count(0)

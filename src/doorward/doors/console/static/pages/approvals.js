@@ -118,18 +118,18 @@ function ApprovalList({ navigate }) {
     </section>`}
     <section aria-labelledby="waiting-title">
       <h2 id="waiting-title" tabindex="-1">Waiting ${pending.length > 0 ? `(${pending.length})` : ""}</h2>
-      ${from.data === null
-        ? html`<${Loading} />`
-        : html`<div class="stack" onKeyDown=${onKey}>
-            ${pending.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} onChange=${onChange} onExpired=${() => from.refresh(one.id)} />`)}
-            ${!pending.length &&
-            html`<${Empty} title="Nothing is waiting">
-              <p>When an AI wants to run a command that needs approval, the request appears here, in the room and in the terminal.</p>
-            </${Empty}>`}
-            ${from.data.more > 0 && html`<p class="note">${from.data.more} more are waiting. They appear as you decide these.</p>`}
-            ${decided.length > 0 && html`<h3>Just decided</h3>`}
-            ${decided.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} level=${4} />`)}
-          </div>`}
+      ${from.data === null && !from.problem && html`<${Loading} />`}
+      ${from.data !== null &&
+      html`<div class="stack" onKeyDown=${onKey}>
+        ${pending.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} onChange=${onChange} onExpired=${() => from.refresh(one.id)} />`)}
+        ${!pending.length &&
+        html`<${Empty} title="Nothing is waiting">
+          <p>When an AI wants to run a command that needs approval, the request appears here, in the room and in the terminal.</p>
+        </${Empty}>`}
+        ${from.data.more > 0 && html`<p class="note">${from.data.more} more are waiting. They appear as you decide these.</p>`}
+        ${decided.length > 0 && html`<h3>Just decided</h3>`}
+        ${decided.map((one) => html`<${ApprovalCard} key=${one.id} approval=${one} level=${4} />`)}
+      </div>`}
     </section>
     <${History} navigate=${navigate} />
   </${Page}>`;
