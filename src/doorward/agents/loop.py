@@ -7,18 +7,33 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Literal
 
 import msgspec
 
+from doorward.agents import tool_results
 from doorward.agents.answers import ModelAnswer, OnText, parse_answer, read_answer, report_unreadable
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.models.model import ChatTurn, LoadableModel, Model, ModelFailed, NoAction, Prompt
+from doorward.agents.small_models.context import FIND
+from doorward.agents.small_models.size import is_small
 from doorward.commands.agent_services import KeeperOutcome
 from doorward.config.settings import PersonaSettings
 from doorward.core.ids import new_id
+from doorward.core.names import normalise
+
+_MAX_FAULTS = 2
+"""Faulty calls of one kind after which the loop of a small model ends."""
+_MAX_QUERY = 300
+_MAX_SHOWN = 1_000
+_NO_COMMANDS = "No command fits. Answer that you cannot do it, or try other words."
+_REPEATED = (
+    "It was not made again: you made this same call before, and its result is above. Answer with that result, or make "
+    "another call."
+)
 
 
 class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +61,8 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result for the model; empty if it follows after an approval."""
     end: LoopEnd | None = None
     """Ends the loop after the calls of this answer."""
+    fault: str = ""
+    """What is wrong with the call itself, such as its name; empty if it is a proper call."""
     skip: str = ""
     """Why the further calls of this answer are not run; empty to run them."""
 
@@ -62,8 +79,13 @@ class AgentLoop(ABC):
         self.limits = limits
         self.may_wait = True
         """Whether the loop may still wait for a rate limited model, which it does once."""
+        self.small = False
+        """Whether the model is small: it gets a short context and less patience."""
         self._answer_limits = answer_limits
         self._corrected = False
+        self._made: set[str] = set()
+        """The calls so far, to detect repetitions of small models."""
+        self._faults: Counter[str] = Counter()
 
     @abstractmethod
     def find_model(self) -> Model | None:
@@ -108,6 +130,14 @@ class AgentLoop(ABC):
     async def run_call(self, call: ParsedCall) -> CallResult: ...
 
     @abstractmethod
+    def find_commands(self, query: str) -> list[str]:
+        """Return lines about commands that fit a query, and offer these from now on. Runs in a thread."""
+
+    def may_repeat(self, call: ParsedCall) -> bool:
+        """Whether it makes sense to repeat a call, as of a status query."""
+        return False
+
+    @abstractmethod
     def describe_skipped(self, count: int, reason: str) -> tuple[str, str]:
         """Return the results of skipped calls: of the first, and of each further one.
 
@@ -120,6 +150,8 @@ class AgentLoop(ABC):
             self.transcript.clear()
             self.rounds = self.tokens = self.unreadable = 0
             self._corrected = False
+            self._made.clear()
+            self._faults.clear()
         return end
 
     async def _run_in_time(self) -> LoopEnd:
@@ -149,6 +181,7 @@ class AgentLoop(ABC):
 
     async def _run_round(self, model: Model) -> LoopEnd | None:
         """Get one answer and run its calls; return an end if the loop is over."""
+        self.small = is_small(model)
         on_text = self.start_draft(model)
         if isinstance(model, LoadableModel) and not model.loaded:
             with self.show_waiting(None):
@@ -206,13 +239,50 @@ class AgentLoop(ABC):
             if number >= self.limits.calls:
                 self._skip_calls(calls[number:], "")
                 break
-            result = CallResult(text=quotation) if quotation else self.check_call(call) or await self.run_call(call)
+            result = CallResult(text=quotation) if quotation else await self._check_and_run(call)
             self.add_result(call, result.text)
-            end = end or result.end
+            end = end or result.end or self._end_after_faults(result)
             if result.skip:
                 self._skip_calls(calls[number + 1 :], result.skip)
                 break
         return end
+
+    async def _check_and_run(self, call: ParsedCall) -> CallResult:
+        checked = self.check_call(call)
+        if checked is None and self.small:
+            checked = await self._find_commands(call) or self._check_repeated(call)
+        return checked or await self.run_call(call)
+
+    async def _find_commands(self, call: ParsedCall) -> CallResult | None:
+        """Answer a call of the tool with which small models find more commands."""
+        if normalise(call.name) != FIND:
+            return None
+        given = dict(call.args) if call.args is not None else call.params or {}
+        lines = await asyncio.to_thread(self.find_commands, str(given.get("query", ""))[:_MAX_QUERY])
+        return CallResult(text="\n".join(["Commands:", *lines]) if lines else _NO_COMMANDS)
+
+    def _check_repeated(self, call: ParsedCall) -> CallResult | None:
+        key = repr((call.name, call.params, call.args))
+        if key in self._made and not self.may_repeat(call):
+            return CallResult(text=_REPEATED, fault="it repeated a call")
+        self._made.add(key)
+        return None
+
+    def _end_after_faults(self, result: CallResult) -> LoopEnd | None:
+        """End the loop of a small model at its second faulty call of a kind: more tries do not help it."""
+        if not self.small or not result.fault:
+            return None
+        self._faults[result.fault] += 1
+        if self._faults[result.fault] < _MAX_FAULTS:
+            return None
+        why = f"the model did not find the right call ({result.fault})"
+        return LoopEnd(ended="answered", text=self.describe_found(why))
+
+    def describe_found(self, why: str) -> str:
+        """Say honestly that there is no answer, with the last result that holds something."""
+        results = [turn.text for turn in self.transcript if tool_results.DATA_START in turn.text]
+        last = next((data for text in reversed(results) if (data := tool_results.extract_data(text))), "")
+        return f"I could not find out: {why}." + (f"\nThe last result was:\n{last[:_MAX_SHOWN]}" if last else "")
 
     def _skip_calls(self, calls: Sequence[ParsedCall], reason: str) -> None:
         """Record that calls were not run. Each native call needs a result; for calls in the text, one is enough."""

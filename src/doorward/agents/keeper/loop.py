@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from doorward.agents import tool_results
 from doorward.agents.answers import ModelAnswer, OnText, correct_missing_call, only_mentions_command
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.drafts import StepDraft
@@ -17,6 +18,8 @@ from doorward.agents.keeper.tools import mentions_tool_call, reasons_not_to_run,
 from doorward.agents.loop import AgentLoop, CallResult, LoopEnd, LoopLimits
 from doorward.agents.models.model import ChatTurn, Model, Prompt
 from doorward.agents.quotations import QuotationCheck
+from doorward.agents.small_models.context import find_commands, find_example
+from doorward.agents.small_models.results import CALL_FAULTS, describe_fault, describe_result, shorten
 from doorward.agents.token_budget import IN_PROCESS_MODELS
 from doorward.commands.agent_services import KeeperToolCall
 from doorward.commands.context import Context
@@ -33,6 +36,7 @@ _REPEATED_CALL = (
 )
 _AFTER_PENDING = "It was not made: a call before it waits for a person's approval."
 _EMPTY_ANSWER = "Your answer is empty. Answer in words or, if you need to look something up first, call a tool."
+
 
 FindFallback = Callable[[Model, str], Model | None]
 """Returns the fallback for a model that failed for this reason."""
@@ -144,13 +148,15 @@ class KeeperLoop(AgentLoop):
     def find_quotations(self, calls: Sequence[ParsedCall], shown: Prompt, results: Sequence[str]) -> list[str]:
         said = [turn.text for turn in shown.turns if turn.role != "result"] + self._context.recent_lines
         given = [*results, *server_descriptions(shown.instructions)]
+        if self.small:
+            given.append(tool_results.extract_data(shown.instructions))
         return reasons_not_to_run(self._quotations, calls, said, given)
 
     def check_call(self, call: ParsedCall) -> CallResult | None:
         """Return a result for a call that was repeated too often, or None to run it."""
         key = call.name, repr(call.params), call.args
         self._last_key, self._repeats = key, self._repeats + 1 if self._last_key == key else 1
-        if self._repeats < _REPEAT_LIMIT or self._runner.is_status_query(call):
+        if self._repeats < _REPEAT_LIMIT or self.may_repeat(call):
             return None
         if self._repeats < _REPEAT_ABORT:
             return CallResult(text=_REPEATED_CALL)
@@ -158,7 +164,29 @@ class KeeperLoop(AgentLoop):
         return CallResult(text=_REPEATED_CALL, end=LoopEnd(ended="model_failed", error=error), skip=_REPEATED_CALL)
 
     async def run_call(self, call: ParsedCall) -> CallResult:
-        return self._record(call, await self._runner.run(call))
+        done = await self._runner.run(call)
+        result = self._record(call, done)
+        return self._shorten(call, done, result) if self.small and result.text else result
+
+    def _shorten(self, call: ParsedCall, done: ToolRun, result: CallResult) -> CallResult:
+        """Return the result as a small model reads it."""
+        outcome = done.outcome
+        if outcome is None:
+            return msgspec.structs.replace(result, text=shorten(result.text))
+        if outcome.status == "done":
+            text = self._runner.redact(describe_result(outcome, done.params, self._context.data))
+            return msgspec.structs.replace(result, text=text)
+        fault = outcome.code if outcome.code in CALL_FAULTS else ""
+        text = self._runner.redact(describe_fault(outcome, find_example(self._context.small, call.name)))
+        return msgspec.structs.replace(result, text=text, fault=fault and f"{fault}: {outcome.command}")
+
+    def may_repeat(self, call: ParsedCall) -> bool:
+        return self._runner.is_status_query(call)
+
+    def find_commands(self, query: str) -> list[str]:
+        lines = find_commands(self._context.small, query)
+        self._context.found += [one.tool.command for one in lines if one.tool.command not in self._context.found]
+        return [one.text for one in lines]
 
     def describe_skipped(self, count: int, reason: str) -> tuple[str, str]:
         text = reason or f"{count} calls were not made: one answer may hold {self.limits.calls} calls."

@@ -1,0 +1,133 @@
+"""Results of calls as small models read them: short, with the total, and with the next step."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from doorward.agents import tool_results
+from doorward.agents.small_models.mentions import is_plain
+from doorward.core.errors import BadParams, CommandFailed, NotFound, UnknownCommand
+from doorward.core.model import Outcome
+from doorward.store.collection_profiles import CollectionProfile, FieldProfile
+
+CALL_FAULTS = frozenset((BadParams.code, NotFound.code, UnknownCommand.code, CommandFailed.code))
+"""Codes of calls that were made in a wrong form."""
+MOST_CHARACTERS = 1_500
+_BOOKKEEPING = frozenset(("version", "createdAt", "updatedAt", "createdBy", "_body"))
+_QUERIES = frozenset(("data/list", "data/count", "data/aggregate", "data/query"))
+_MOST_VALUES = 12
+_LITERAL = re.compile(r"(\w+)\"?\)?\s*(?:=|==|<>|!=|LIKE|IN)\s*\(?\s*(?:lower\()?'([^']*)'", re.IGNORECASE)
+_NEXT = "Answer the person with this now, or make the next call."
+_EMPTY = "Empty: nothing matches."
+_CHECK_FILTER = "Check the filter, or answer that there is none."
+_RIGHT_FILTER = "All these values exist, so the answer may really be none."
+
+
+def shorten(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Cut a text, and say how long it is."""
+    if len(text) <= most:
+        return text
+    lines = text.count("\n") + 1
+    return f"{text[:most]}\n(cut: {most} of {len(text)} characters and {lines} lines are shown)"
+
+
+def describe_result(outcome: Outcome, params: Mapping[str, Any], data: Sequence[CollectionProfile]) -> str:
+    """Describe a call that was done: its output, whether it is empty, and the next step."""
+    state = f"{outcome.command}: done."
+    if outcome.command in _QUERIES and is_empty(outcome.result):
+        hint = " ".join(explain_empty(outcome.command, params, data))
+        return f"{state} {_EMPTY} {hint or _CHECK_FILTER}"
+    return f"{state}\n{tool_results.mark_as_data(shorten(_describe_value(outcome)))}\n{_NEXT}"
+
+
+def describe_fault(outcome: Outcome, example: str) -> str:
+    """Describe a call that was refused or failed, with an example of the right form."""
+    form = f"\nRight form: {example}" if example else ""
+    return f"{tool_results.describe_outcome(outcome)}{form}"
+
+
+def is_empty(result: Any) -> bool:
+    """Whether a query found nothing: no rows, a count of 0, or one row of nothing but 0 and null."""
+    if not isinstance(result, Mapping):
+        return False
+    if "items" not in result:
+        return result.get("count") == 0
+    items = result["items"]
+    return not items or (len(items) == 1 and not any(value for value in items[0].values()))
+
+
+def _describe_value(outcome: Outcome) -> str:
+    result = outcome.result
+    if not isinstance(result, Mapping) or not isinstance(result.get("items"), list):
+        return outcome.text
+    items = result["items"]
+    lines = [f"{len(items)} items" + (", and there are more" if result.get("more") or result.get("cursor") else "")]
+    lines += [_describe_item(item) for item in items]
+    return "\n".join(lines)
+
+
+def _describe_item(item: Any) -> str:
+    if not isinstance(item, Mapping):
+        return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
+    shown = {key: value for key, value in item.items() if key not in _BOOKKEEPING and value is not None}
+    return "; ".join(f"{key}: {_describe_cell(value)}" for key, value in shown.items())
+
+
+def _describe_cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{round(value, 4):g}" if abs(value) < 1e6 else f"{value:.2f}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def explain_empty(command: str, params: Mapping[str, Any], data: Sequence[CollectionProfile]) -> Iterator[str]:
+    """Say which values the fields of a filter really have: most empty results come from a wrong filter."""
+    conditions = list(_conditions(command, params))
+    known = 0
+    for name, wanted in conditions:
+        fields = [field for field in _fields(command, params, data) if field.name == name]
+        if any(wanted in field.values for field in fields if isinstance(wanted, str | int | float)):
+            known += 1
+            continue
+        for field in fields[:1]:
+            shown = ", ".join(f"'{value}'" for value in _nearest(field, wanted))
+            if shown:
+                yield f"Values of {name}: {shown}."
+    if known and known == len(conditions):
+        yield _RIGHT_FILTER
+
+
+def _conditions(command: str, params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    if command == "data/query":
+        yield from _LITERAL.findall(str(params.get("sql", ""))[:5_000])
+    elif isinstance(params.get("filter"), Mapping):
+        yield from _filter_fields(params["filter"], 0)
+
+
+def _filter_fields(given: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
+    for key, value in given.items():
+        if not key.startswith("$"):
+            yield key, value.get("$eq") if isinstance(value, Mapping) else value
+        elif isinstance(value, list) and depth < 4:
+            for one in value:
+                if isinstance(one, Mapping):
+                    yield from _filter_fields(one, depth + 1)
+
+
+def _fields(command: str, params: Mapping[str, Any], data: Sequence[CollectionProfile]) -> Iterator[FieldProfile]:
+    text = str(params.get("sql", "")).lower()
+    for profile in data:
+        table = profile.name.rpartition(".")[2].lower()
+        if profile.name == params.get("collection") or (command == "data/query" and table in text):
+            yield from profile.fields
+
+
+def _nearest(field: FieldProfile, wanted: Any) -> list[Any]:
+    """The values of a field, those that share letters with the wanted one first."""
+    plain = [value for value in field.values if is_plain(value) and "'" not in str(value)]
+    if isinstance(wanted, str) and wanted:
+        words = set(wanted.lower().split())
+        plain.sort(key=lambda value: -len(words & set(str(value).lower().split())))
+    return plain[:_MOST_VALUES]
