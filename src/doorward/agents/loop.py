@@ -17,9 +17,12 @@ import msgspec
 from doorward.agents import tool_results
 from doorward.agents.answers import ModelAnswer, OnText, parse_answer, read_answer, report_unreadable
 from doorward.agents.calls.parsed import ParsedCall
+from doorward.agents.grounding import CallStep, Evidence, correct_unfounded, describe_unfounded, find_unfounded
 from doorward.agents.models.model import ChatTurn, LoadableModel, Model, ModelFailed, NoAction, Prompt
-from doorward.agents.small_models.context import FIND
+from doorward.agents.small_models.collection_lines import is_about_data
+from doorward.agents.small_models.context import FIND, is_about_files
 from doorward.agents.small_models.size import is_small
+from doorward.agents.token_budget import IN_PROCESS_MODELS, turn_text
 from doorward.commands.agent_services import KeeperOutcome
 from doorward.config.settings import PersonaSettings
 from doorward.core.ids import new_id
@@ -61,6 +64,8 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result for the model; empty if it follows after an approval."""
     end: LoopEnd | None = None
     """Ends the loop after the calls of this answer."""
+    step: CallStep | None = None
+    """The call, if it was made."""
     fault: str = ""
     """What is wrong with the call itself, such as its name; empty if it is a proper call."""
     skip: str = ""
@@ -83,6 +88,10 @@ class AgentLoop(ABC):
         """Whether the model is small: it gets a short context and less patience."""
         self._answer_limits = answer_limits
         self._corrected = False
+        self.steps: list[CallStep] = []
+        """The calls of this turn."""
+        self._was_sent_back = False
+        """Whether an answer was sent back because it stands on nothing."""
         self._made: set[str] = set()
         """The calls so far, to detect repetitions of small models."""
         self._faults: Counter[str] = Counter()
@@ -110,6 +119,10 @@ class AgentLoop(ABC):
     @abstractmethod
     def correct(self, prose: str) -> str:
         """Return a correction for an answer without calls, or an empty text to accept it."""
+
+    @abstractmethod
+    def withdraw_draft(self) -> None:
+        """Take back an answer that people may have seen while it was written."""
 
     @abstractmethod
     async def start_calls(self, prose: str, response: str) -> None:
@@ -149,7 +162,8 @@ class AgentLoop(ABC):
         while self.use_fallback(end := await self._run_in_time()):
             self.transcript.clear()
             self.rounds = self.tokens = self.unreadable = 0
-            self._corrected = False
+            self._corrected = self._was_sent_back = False
+            self.steps.clear()
             self._made.clear()
             self._faults.clear()
         return end
@@ -192,7 +206,7 @@ class AgentLoop(ABC):
             return LoopEnd(ended="cut", text=answer.text, error=answer.cut)
         parsed, unreadable = await parse_answer(answer)
         if not parsed.calls and not unreadable:
-            return self._accept_or_correct(answer, parsed.prose)
+            return await self._accept_or_correct(model, prompt, answer, parsed.prose)
         await self.start_calls(parsed.prose, new_id())
         natively = bool(answer.asked) and not any(one.in_text for one in answer.asked)
         quotations = [""] * len(parsed.calls) if natively else await self._quotations_in(parsed.calls, prompt)
@@ -215,16 +229,49 @@ class AgentLoop(ABC):
             await asyncio.sleep(wait)
         return await read_answer(model, prompt, self._answer_limits, on_text)
 
-    def _accept_or_correct(self, answer: ModelAnswer, prose: str) -> LoopEnd | None:
-        """End with an answer without calls, unless it needs a correction. A model is corrected once."""
+    async def _accept_or_correct(self, model: Model, prompt: Prompt, answer: ModelAnswer, prose: str) -> LoopEnd | None:
+        """End with an answer without calls, unless it needs a correction or stands on no result.
+
+        A model is corrected once for each of the two. Then an answer that stands on nothing is replaced by an honest
+        one. The house model is not checked: what it says comes from results.
+        """
         correction = "" if self._corrected else self.correct(prose)
-        if not correction:
-            return LoopEnd(ended="answered", text=prose, no_action=answer.lost)
-        self._corrected = True
+        if correction:
+            self._corrected = True
+            self._send_back(answer, correction)
+            return None
+        end = LoopEnd(ended="answered", text=prose, no_action=answer.lost)
+        if model.name in IN_PROCESS_MODELS or not prose:
+            return end
+        results = [turn.text for turn in self.transcript if turn.role == "result" and turn.tool]
+        why = await asyncio.to_thread(self._find_unfounded, prose, prompt, results)
+        if not why:
+            return end
+        if self._was_sent_back:
+            return LoopEnd(ended="answered", text=describe_unfounded(why, self.steps))
+        self._was_sent_back = True
+        self.withdraw_draft()
+        self._send_back(answer, correct_unfounded(why, results))
+        return None
+
+    def _send_back(self, answer: ModelAnswer, correction: str) -> None:
         if answer.text:
             self.transcript.append(ChatTurn(role="assistant", text=answer.text))
         self.transcript.append(ChatTurn(role="result", text=correction))
-        return None
+
+    def _find_unfounded(self, prose: str, prompt: Prompt, results: Sequence[str]) -> str:
+        before = prompt.turns[: len(prompt.turns) - len(self.transcript)]
+        asked = next((turn.text for turn in reversed(before) if turn.role == "user"), "")
+        evidence = Evidence(
+            asked=asked,
+            conversation="\n".join(map(turn_text, before)),
+            instructions=prompt.instructions,
+            results=results,
+            steps=self.steps,
+            changed_before=bool(prompt.changes) or any(turn.role == "result" for turn in before),
+            about_data=is_about_data(asked, prompt.data) or is_about_files(asked, prompt.files),
+        )
+        return find_unfounded(prose, evidence)
 
     async def _quotations_in(self, calls: Sequence[ParsedCall], prompt: Prompt) -> list[str]:
         before = prompt.turns[: len(prompt.turns) - len(self.transcript)]
@@ -241,6 +288,8 @@ class AgentLoop(ABC):
                 break
             result = CallResult(text=quotation) if quotation else await self._check_and_run(call)
             self.add_result(call, result.text)
+            if result.step is not None:
+                self.steps.append(result.step)
             end = end or result.end or self._end_after_faults(result)
             if result.skip:
                 self._skip_calls(calls[number + 1 :], result.skip)

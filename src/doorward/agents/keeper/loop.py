@@ -12,6 +12,7 @@ from doorward.agents import tool_results
 from doorward.agents.answers import ModelAnswer, OnText, correct_missing_call, only_mentions_command
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.drafts import StepDraft
+from doorward.agents.grounding import CallStep
 from doorward.agents.keeper.prompt import KeeperContext, build_prompt
 from doorward.agents.keeper.tool_runner import ToolRun, ToolRunner
 from doorward.agents.keeper.tools import mentions_tool_call, reasons_not_to_run, server_descriptions
@@ -90,6 +91,8 @@ class KeeperLoop(AgentLoop):
         self.transcript += turns
         result = self._record(call, done)
         self.add_result(call, result.text)
+        if result.step is not None:
+            self.steps.append(result.step)
         return result.end
 
     def find_model(self) -> Model:
@@ -137,6 +140,9 @@ class KeeperLoop(AgentLoop):
             return _EMPTY_ANSWER
         talks = only_mentions_command(prose, self._context.offered) or mentions_tool_call(prose)
         return correct_missing_call("the person who asked") if talks else ""
+
+    def withdraw_draft(self) -> None:
+        self._draft = StepDraft(self._ctx.execution)
 
     async def start_calls(self, prose: str, response: str) -> None:
         """Stream the prose beside calls. It is not the answer, but followers see it."""
@@ -194,6 +200,7 @@ class KeeperLoop(AgentLoop):
 
     def _record(self, call: ParsedCall, done: ToolRun) -> CallResult:
         self.calls.append(done.call)
+        step = CallStep(done.command or str(done.call["input"].get("command", "")), done.call["status"], done.changes)
         if done.call["status"] == "parked":
             self.waiting = call, done
             return CallResult(end=LoopEnd(ended="waiting"), skip=_AFTER_PENDING)
@@ -201,7 +208,7 @@ class KeeperLoop(AgentLoop):
             raise NotAuthenticated(done.message)
         if done.code == OutOfEnergy.code:
             return CallResult(text=done.told, end=LoopEnd(ended="energy_limit", error=done.message), skip=done.message)
-        return CallResult(text=done.told)
+        return CallResult(text=done.told, step=step)
 
     def _describe_end(self, end: LoopEnd) -> LoopEnd:
         """Return the outcome of the request, with the reason if it was not done."""

@@ -131,7 +131,8 @@ def build_prompt(brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn])
     if is_small(model):
         made = build_instructions(brief.small, model.count)
         head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
-        shape = build_shape(tools) if isinstance(model, ConstrainedModel) and model.constrains else None
+        if isinstance(model, ConstrainedModel) and model.constrains:
+            shape = build_shape(tools, words_too=bool(so_far) or not made.needs_lookup)
     elif model.name in IN_PROCESS_MODELS:
         tools = [describe_house_tool(brief, command) for command in brief.offered]
         head = _build_instructions(brief)

@@ -58,6 +58,10 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     """The outcome of a single command that did not have to wait."""
     params: Mapping[str, Any] = {}
+    command: str = ""
+    """The name of the command that was run; empty for a line."""
+    changes: bool = True
+    """Whether it may have changed something."""
 
 
 class ToolRunner:
@@ -209,6 +213,8 @@ class ToolRunner:
             part=bool(waits) and outcome.status != "parked",
             outcome=None if waits else outcome,
             params=params,
+            command=outcome.command or _visible_name(name),
+            changes=command is None or not command.reads_only,
         )
 
     async def _run_line(self, text: str) -> ToolRun:

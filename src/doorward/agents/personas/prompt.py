@@ -89,7 +89,8 @@ def build_prompt(
     if is_small(model) and offered:
         made = build_instructions(small_context(scene, offered, policy), model.count)
         head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
-        shape = build_shape(tools) if isinstance(model, ConstrainedModel) and model.constrains else None
+        if isinstance(model, ConstrainedModel) and model.constrains:
+            shape = build_shape(tools, words_too=bool(so_far) or not made.needs_lookup)
     else:
         tools, rest = _select_tools(offered, policy, room_left)
         head = _build_instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)

@@ -17,6 +17,7 @@ from doorward.agents.context import AgentContext
 from doorward.agents.data_profiles import profile_data
 from doorward.agents.drafts import RoomDraft
 from doorward.agents.folder_files import list_files
+from doorward.agents.grounding import CallStep
 from doorward.agents.loop import AgentLoop, CallResult, LoopEnd, LoopLimits
 from doorward.agents.models.model import ChatTurn, Model, Prompt, UndoableChange
 from doorward.agents.personas.prompt import (
@@ -256,7 +257,12 @@ class PersonaTurn(AgentLoop):
             return CallResult(text=done.text, end=LoopEnd(ended="waiting"))
         text, fault = self._shorten(call, done.outcome) if self.small else (done.text, "")
         full = done.outcome.status == "refused" and done.outcome.rule.startswith("recipe: maxCommandsPerResponse")
-        return CallResult(text=text, fault=fault, skip=done.outcome.message if full else "")
+        command, registry = done.outcome.command, self._context.services.registry
+        step = CallStep(command, done.outcome.status, command not in registry or not registry[command].reads_only)
+        return CallResult(text=text, fault=fault, step=step, skip=done.outcome.message if full else "")
+
+    def withdraw_draft(self) -> None:
+        self._draft.finish()
 
     def _shorten(self, call: ParsedCall, outcome: Outcome) -> tuple[str, str]:
         """Return a result as a small model reads it, and what was wrong with the call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from doorward.agents.small_models.mentions import Mention, is_plain, request_words
+from doorward.agents.small_models.mentions import Mention, find_mentions, is_plain, request_words
 from doorward.store.collection_profiles import CollectionProfile, FieldProfile, singular, squeeze
 
 _FEW = 4
@@ -43,6 +43,12 @@ def rank_collections(request: str, data: Sequence[CollectionProfile], mentions: 
     words = {squeeze(form) for word in request_words(request) for form in (word, singular(word))}
     named = {one.collection for one in mentions}
     return {one.name: _rank(one, words) + 3 * (one.name in named) for one in data}
+
+
+def is_about_data(request: str, data: Sequence[CollectionProfile]) -> bool:
+    """Whether a request names a collection, a field or a value of one."""
+    mentions = find_mentions(request, data)
+    return bool(mentions) or any(rank_collections(request, data, ()).values())
 
 
 def _rank(profile: CollectionProfile, words: set[str]) -> int:

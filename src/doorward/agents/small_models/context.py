@@ -14,6 +14,7 @@ from doorward.agents.small_models.collection_lines import (
     choose_collections,
     describe_collection,
     describe_mentions,
+    is_about_data,
     rank_collections,
 )
 from doorward.agents.small_models.command_lines import CommandLine, describe_command, write_call
@@ -141,6 +142,8 @@ class SmallContext(msgspec.Struct, kw_only=True):
 class ShortInstructions(msgspec.Struct, frozen=True):
     text: str
     tools: tuple[ToolSpec, ...]
+    needs_lookup: bool = False
+    """Whether the request asks about data or files, so that the first step must be a call."""
 
 
 _RULES = (
@@ -168,12 +171,27 @@ _FIND_LINE = f'- {FIND} {{"query": text}}: find more commands. Example: {write_c
 
 
 def build_instructions(given: SmallContext, count: Callable[[str], int]) -> ShortInstructions:
-    """Build the instructions, with less detail until they fit."""
+    """Build the instructions for a request."""
     mentions = find_mentions(given.asked, given.data)
     own = [one for one in given.data if one.kind != "system"]
-    is_for_files = _is_about_files(given) and not any(rank_collections(given.asked, own, mentions).values())
+    about_files = is_about_files(given.asked, given.files)
+    is_for_files = about_files and not any(rank_collections(given.asked, own, mentions).values())
     chosen = [] if is_for_files else choose_collections(given.asked, given.data, mentions)
     lines = choose_commands(given, chosen, mentions)
+    asks = not set(request_words(given.asked)) & _CHANGE_WORDS
+    needs_lookup = asks and (about_files or is_about_data(given.asked, given.data))
+    made = _fit(given, count, chosen, mentions, lines)
+    return msgspec.structs.replace(made, needs_lookup=needs_lookup)
+
+
+def _fit(
+    given: SmallContext,
+    count: Callable[[str], int],
+    chosen: list[CollectionProfile],
+    mentions: Sequence[Mention],
+    lines: list[CommandLine],
+) -> ShortInstructions:
+    """Write the instructions, with less detail until they fit."""
     made = _write(given, chosen, mentions, lines, 2, _MOST_FILES)
     for samples, files in ((1, 12), (0, 6)):
         if count(made.text) <= MOST_TOKENS:
@@ -234,7 +252,7 @@ def choose_commands(
     by_name = {one.name: one for one in given.offered}
     words = set(request_words(given.asked))
     changes = bool(words & _CHANGE_WORDS)
-    about_files = _is_about_files(given) or not collections
+    about_files = is_about_files(given.asked, given.files) or not collections
     wanted = [name for name in given.found if name in by_name]
     if collections:
         wanted += _DATA if not changes else (*_DATA[:2], *_DATA_CHANGES)
@@ -284,9 +302,9 @@ def find_example(given: SmallContext, name: str) -> str:
     return lines[0].example if lines else ""
 
 
-def _is_about_files(given: SmallContext) -> bool:
-    words = set(request_words(given.asked))
-    return bool(words & _FILE_WORDS) or any(_is_named(path, given.asked) for path in given.files)
+def is_about_files(asked: str, files: Sequence[str]) -> bool:
+    """Whether a request is about files, by its words or by the name of one."""
+    return bool(set(request_words(asked)) & _FILE_WORDS) or any(_is_named(path, asked) for path in files)
 
 
 def _is_named(path: str, asked: str) -> bool:
