@@ -48,6 +48,7 @@ _WRITING = re.compile(
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,80})[\"\u201d]|(?<!\w)'([^'\n]{3,80})'(?!\w)|`([^`\n]{3,80})`")
 _NAME = re.compile(r"\b[A-Z][a-z\u00c0-\u024f]+(?: [A-Z][a-z\u00c0-\u024f]+)+\b")
 _WORD = re.compile(r"\w+")
+_EMPTY = re.compile(r"\bEmpty: |\bFound 0 items|\"count\": 0\b")
 _COUNTS = re.compile(r"\((\d+) records\)")
 """Numbers of records in the instructions."""
 _KNOWN = frozenset(
@@ -97,6 +98,8 @@ def find_unfounded(answer: str, on: Evidence) -> str:
         return "None of its calls was done, and it does not say so."
     if said.rstrip().endswith("?") or _UNSURE.search(said):
         return ""
+    if on.results and all(_EMPTY.search(text) for text in on.results) and not (_FAILURE.search(said) or "0" in said):
+        return "All its results were empty, and it does not say so."
     has_results = any(one.status == "done" for one in on.steps)
     if not has_results and (not on.about_data or _WRITING.search(on.asked)):
         return ""

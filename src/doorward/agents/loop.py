@@ -34,8 +34,8 @@ _MAX_QUERY = 300
 _MAX_SHOWN = 1_000
 _NO_COMMANDS = "No command fits. Answer that you cannot do it, or try other words."
 _REPEATED = (
-    "It was not made again: you made this same call before, and its result is above. Answer with that result, or make "
-    "another call."
+    "It was not made again: you made this same call before, and its result is above. Answer with that result now, or "
+    "say that you do not know."
 )
 
 
@@ -92,6 +92,8 @@ class AgentLoop(ABC):
         """The calls of this turn."""
         self._was_sent_back = False
         """Whether an answer was sent back because it stands on nothing."""
+        self.must_answer = False
+        """Whether a small model repeated a call, so that it can only answer now."""
         self._made: set[str] = set()
         """The calls so far, to detect repetitions of small models."""
         self._faults: Counter[str] = Counter()
@@ -162,7 +164,7 @@ class AgentLoop(ABC):
         while self.use_fallback(end := await self._run_in_time()):
             self.transcript.clear()
             self.rounds = self.tokens = self.unreadable = 0
-            self._corrected = self._was_sent_back = False
+            self._corrected = self._was_sent_back = self.must_answer = False
             self.steps.clear()
             self._made.clear()
             self._faults.clear()
@@ -313,6 +315,7 @@ class AgentLoop(ABC):
     def _check_repeated(self, call: ParsedCall) -> CallResult | None:
         key = repr((call.name, call.params, call.args))
         if key in self._made and not self.may_repeat(call):
+            self.must_answer = True
             return CallResult(text=_REPEATED, fault="it repeated a call")
         self._made.add(key)
         return None

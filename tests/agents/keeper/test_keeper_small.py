@@ -37,7 +37,7 @@ async def test_a_small_model_gets_a_short_prompt_and_the_shape_of_its_answer(kee
     assert first.shape is not None
     names = {one["properties"]["name"]["const"] for one in first.shape["anyOf"] if "name" in one["properties"]}
     assert names == {tool.name for tool in first.tools}
-    assert "Answer the person with this now" in second.turns[-1].text
+    assert "The request was: how many rooms are there" in second.turns[-1].text
 
 
 async def test_a_model_that_ignores_the_shape_is_read_as_text(keeper: Kept) -> None:
@@ -63,6 +63,7 @@ async def test_the_second_fault_of_a_kind_ends_the_work_honestly(keeper: Kept) -
     assert len(answer["toolCalls"]) == 1
     assert len(script.shown) == 3
     assert "you made this same call before" in script.shown[2].turns[-1].text
+    assert [list(one["properties"]) for one in (script.shown[2].shape or {})["anyOf"]] == [["answer"]]
 
     script = says(keeper, again=made("data_count", collection="no_such_collection"))
     answer = (await keeper.ask("how many rooms are there")).result

@@ -64,15 +64,20 @@ def context(registry: Registry, asked: str, **more: Any) -> SmallContext:
 
 async def test_the_instructions_hold_the_date_the_data_and_the_commands_that_fit(driver: Any) -> None:
     registry = driver.house.services.registry
-    made = build_instructions(context(registry, "how many loans has elio farm"), count_tokens)
+    asked = "how many loans has elio farm"
+    made = build_instructions(context(registry, asked), count_tokens)
     assert "Monday, 2026-09-21" in made.text
-    assert "member = members.id 'm-1'" in made.text
+    assert "member = members.id;" in made.text
     assert "tier text one of 'gold', 'basic'" in made.text
     assert "members.name = 'Elio Farn'" in made.text
     assert "JOIN members ON members.id = loans.member" in made.text
     assert "room_list" in made.text
     names = [tool.name for tool in made.tools]
-    assert {"data_query", "data_list", "data_count", "data_aggregate", "find_commands"} <= set(names)
+    assert {"data_query", "find_commands"} <= set(names)
+    given = context(registry, asked)
+    given.offered = [one for one in registry if one.name != "data/query"]
+    simple = [one.name for one in build_instructions(given, count_tokens).tools]
+    assert {"data_list", "data_count", "data_aggregate"} <= set(simple)
     assert len(names) <= 12
     assert not {"data_delete", "file_delete", "data_update"} & set(names)  # nothing was ordered
     assert count_tokens(made.text) < 1_200
@@ -131,17 +136,17 @@ def test_values_that_look_like_calls_or_markup_are_not_shown() -> None:
 def test_results_are_short_and_say_the_total() -> None:
     items = [{"id": f"l-{n}", "member": "m-1", "version": 1, "createdBy": "owner"} for n in range(400)]
     outcome = Outcome(status="done", code="ok", message="", call="1", command="data/list", result={"items": items})
-    told = describe_result(outcome, {"collection": "loans"}, [LOANS])
+    told = describe_result(outcome, {"collection": "loans"}, [LOANS], "which loans")
     assert len(told) < MOST_CHARACTERS + 300
     assert "400 items" in told
     assert "createdBy" not in told
-    assert told.endswith("make the next call.")
+    assert "The request was: which loans" in told
 
 
 def test_an_empty_result_tells_the_values_of_the_field_that_was_filtered() -> None:
     def told(command: str, result: Any, **params: Any) -> str:
         outcome = Outcome(status="done", code="ok", message="", call="1", command=command, result=result)
-        return describe_result(outcome, params, [LOANS, MEMBERS])
+        return describe_result(outcome, params, [LOANS, MEMBERS], "who")
 
     nothing = told("data/list", {"items": []}, collection="members", filter={"tier": "Golden"})
     assert "Empty" in nothing

@@ -20,7 +20,7 @@ from doorward.agents.loop import AgentLoop, CallResult, LoopEnd, LoopLimits
 from doorward.agents.models.model import ChatTurn, Model, Prompt
 from doorward.agents.quotations import QuotationCheck
 from doorward.agents.small_models.context import find_commands, find_example
-from doorward.agents.small_models.results import CALL_FAULTS, describe_fault, describe_result, shorten
+from doorward.agents.small_models.results import CALL_FAULTS, describe_fault, describe_next, describe_result, shorten
 from doorward.agents.token_budget import IN_PROCESS_MODELS
 from doorward.commands.agent_services import KeeperToolCall
 from doorward.commands.context import Context
@@ -110,7 +110,7 @@ class KeeperLoop(AgentLoop):
         return True
 
     def build_prompt(self, model: Model) -> Prompt:
-        return build_prompt(self._context, model, self.transcript)
+        return build_prompt(self._context, model, self.transcript, must_answer=self.must_answer)
 
     async def ask(self, model: Model, prompt: Prompt, on_text: OnText) -> ModelAnswer:
         answer = await super().ask(model, prompt, on_text)
@@ -178,9 +178,10 @@ class KeeperLoop(AgentLoop):
         """Return the result as a small model reads it."""
         outcome = done.outcome
         if outcome is None:
-            return msgspec.structs.replace(result, text=shorten(result.text))
+            text = f"{shorten(result.text)}\n{describe_next(self._context.asked)}"
+            return msgspec.structs.replace(result, text=text)
         if outcome.status == "done":
-            text = self._runner.redact(describe_result(outcome, done.params, self._context.data))
+            text = self._runner.redact(describe_result(outcome, done.params, self._context.data, self._context.asked))
             return msgspec.structs.replace(result, text=text)
         fault = outcome.code if outcome.code in CALL_FAULTS else ""
         text = self._runner.redact(describe_fault(outcome, find_example(self._context.small, call.name)))

@@ -122,8 +122,13 @@ class KeeperContext(msgspec.Struct, kw_only=True):
         return self.session.history[-self.history :] if self.history else []
 
 
-def build_prompt(brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn]) -> Prompt:
-    """Build the prompt within the token limit. `so_far` holds the steps of this request."""
+def build_prompt(
+    brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn], *, must_answer: bool = False
+) -> Prompt:
+    """Build the prompt within the token limit. `so_far` holds the steps of this request.
+
+    With `must_answer`, a model that keeps to a shape can make no further call.
+    """
     shown, most = token_limits(model, brief.limits.shown_tokens, brief.limits.answer_tokens)
     budget = TokenBudget(model, shown)
     tools: Sequence[ToolSpec]
@@ -132,7 +137,7 @@ def build_prompt(brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn])
         made = build_instructions(brief.small, model.count)
         head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
         if isinstance(model, ConstrainedModel) and model.constrains:
-            shape = build_shape(tools, words_too=bool(so_far) or not made.needs_lookup)
+            shape = build_shape(() if must_answer else tools, words_too=bool(so_far) or not made.needs_lookup)
     elif model.name in IN_PROCESS_MODELS:
         tools = [describe_house_tool(brief, command) for command in brief.offered]
         head = _build_instructions(brief)

@@ -78,9 +78,18 @@ class TurnContext(msgspec.Struct, kw_only=True):
 
 
 def build_prompt(
-    scene: TurnContext, offered: Sequence[Command], policy: Policy | None, model: Model, so_far: Sequence[ChatTurn]
+    scene: TurnContext,
+    offered: Sequence[Command],
+    policy: Policy | None,
+    model: Model,
+    so_far: Sequence[ChatTurn],
+    *,
+    must_answer: bool = False,
 ) -> Prompt:
-    """Build the prompt within the persona's token limit. `so_far` holds the steps of this turn."""
+    """Build the prompt within the persona's token limit. `so_far` holds the steps of this turn.
+
+    With `must_answer`, a model that keeps to a shape can make no further call.
+    """
     persona = scene.persona
     shown, most = token_limits(model, persona.context_tokens, persona.answer_tokens)
     room_left = TokenBudget(model, shown)
@@ -90,7 +99,7 @@ def build_prompt(
         made = build_instructions(small_context(scene, offered, policy), model.count)
         head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
         if isinstance(model, ConstrainedModel) and model.constrains:
-            shape = build_shape(tools, words_too=bool(so_far) or not made.needs_lookup)
+            shape = build_shape(() if must_answer else tools, words_too=bool(so_far) or not made.needs_lookup)
     else:
         tools, rest = _select_tools(offered, policy, room_left)
         head = _build_instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)

@@ -201,7 +201,9 @@ class PersonaTurn(AgentLoop):
         return True
 
     def build_prompt(self, model: Model) -> Prompt:
-        return build_prompt(self._scene, self._offered, self._policy, model, self.transcript)
+        return build_prompt(
+            self._scene, self._offered, self._policy, model, self.transcript, must_answer=self.must_answer
+        )
 
     def start_draft(self, model: Model) -> OnText:
         self._offered = self._list_commands()
@@ -267,7 +269,8 @@ class PersonaTurn(AgentLoop):
     def _shorten(self, call: ParsedCall, outcome: Outcome) -> tuple[str, str]:
         """Return a result as a small model reads it, and what was wrong with the call."""
         if outcome.status == "done":
-            return describe_result(outcome, call.params or {}, self._scene.data), ""
+            asked = self._scene.topic.text if self._scene.topic is not None else ""
+            return describe_result(outcome, call.params or {}, self._scene.data, asked), ""
         example = find_example(small_context(self._scene, self._offered, self._policy), call.name)
         fault = f"{outcome.code}: {outcome.command}" if outcome.code in CALL_FAULTS else ""
         return describe_fault(outcome, example), fault

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from doorward.agents.small_models.mentions import Mention, find_mentions, is_plain, request_words
 from doorward.store.collection_profiles import CollectionProfile, FieldProfile, singular, squeeze
@@ -71,7 +71,7 @@ def describe_collection(profile: CollectionProfile, samples: int = 2) -> str:
 
 def _describe_field(field: FieldProfile, samples: int) -> str:
     if field.links:
-        return f"{field.name} = {field.links}.{field.links_by}{_quote_all(field.values[:1] if samples else ())}"
+        return f"{field.name} = {field.links}.{field.links_by}"
     kind = "date" if field.dates else _KINDS.get(field.kind, field.kind)
     empty = " or null" if field.missing else ""
     if field.dates or (field.kind == "number" and field.least is not None):
@@ -89,12 +89,20 @@ def _quote_all(values: Iterable[object]) -> str:
     return f" {', '.join(shown)}" if shown else ""
 
 
-def describe_mentions(mentions: Sequence[Mention]) -> list[str]:
-    """Say which values the request can mean."""
+def describe_mentions(mentions: Sequence[Mention], collections: Sequence[CollectionProfile]) -> list[str]:
+    """Say which values the request can mean, and how the collections that refer to them are joined."""
     lines = []
     for one in mentions:
         values = " or ".join(f"'{value}'" for value in one.values if "'" not in value)
         unclear = " (ask which one is meant)" if len(one.values) > 1 else ""
         if values:
             lines.append(f"{one.collection}.{one.field} = {values}{unclear}")
-    return lines
+    return [*lines, *dict.fromkeys(join for one in mentions for join in _describe_joins(one, collections))]
+
+
+def _describe_joins(mention: Mention, collections: Sequence[CollectionProfile]) -> Iterator[str]:
+    for profile in collections:
+        for field in profile.fields:
+            if field.links == mention.collection and field.links_by != mention.field:
+                target = f"{field.links}.{field.links_by}"
+                yield f"{profile.name} JOIN {field.links} ON {target} = {profile.name}.{field.name}"

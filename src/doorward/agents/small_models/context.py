@@ -30,11 +30,14 @@ FIND = "find_commands"
 _MOST_COMMANDS = 10
 _MOST_FOUND = 4
 """Commands that a search adds."""
-_LEAST_SCORE = 0.22
+_LEAST_SCORE, _CLEAR_SCORE = 0.22, 0.3
+"""The least score of a command that a search finds, and the least where other commands fit already."""
 _PROGRAMS = "shell/"
 """Programs, which a line of the shell runs as well."""
 _MOST_FILES = 25
-_DATA = ("data/query", "data/list", "data/count", "data/aggregate")
+_SQL = "data/query"
+_DATA = ("data/list", "data/count", "data/aggregate")
+"""Commands that read records. Where SELECT can be used, it is shown alone: one form for counts, lists and joins."""
 _DATA_CHANGES = ("data/update", "data/create", "data/delete")
 _ALSO = {"data/list": ("filter",)}
 _FILES = ("file/read", "file/list", "file/search")
@@ -216,12 +219,13 @@ def _write(
     today = datetime.fromtimestamp(given.now, UTC)
     data = _write_data(collections, given.files, samples, files)
     known = {one.name for one in collections}
-    named = describe_mentions([one for one in mentions if one.collection in known])
+    named = describe_mentions([one for one in mentions if one.collection in known], collections)
     request = f"In the request:\n{tool_results.mark_as_data('; '.join(named))}" if named else ""
-    tools = [*(line.tool for line in lines), *([given.line_tool] if given.line_tool else []), _FIND_TOOL]
+    line_tool = given.line_tool if not collections or is_about_files(given.asked, given.files) else None
+    tools = [*(line.tool for line in lines), *([line_tool] if line_tool is not None else []), _FIND_TOOL]
     commands = [line.text for line in lines]
-    if given.line_tool is not None:
-        commands.append(f"- {given.line_tool.description}")
+    if line_tool is not None:
+        commands.append(f"- {line_tool.description}")
     parts = [
         f"{given.intro} Today is {today:%A}, {today:%Y-%m-%d} (UTC).",
         _RULES,
@@ -255,15 +259,16 @@ def choose_commands(
     about_files = is_about_files(given.asked, given.files) or not collections
     wanted = [name for name in given.found if name in by_name]
     if collections:
-        wanted += _DATA if not changes else (*_DATA[:2], *_DATA_CHANGES)
+        wanted += [*([_SQL] if _SQL in by_name else _DATA), *(_DATA_CHANGES if changes else ())]
     if about_files:
         wanted += _FILES
     if changes:
         wanted += _FILE_CHANGES if about_files else _FILE_CHANGES[-1:]
     taken = {name for name in wanted if name in by_name}
     query = _strip(given.asked, collections, mentions)
-    hits = given.search(query, by_name.keys() - taken, _MOST_FOUND)
-    fitting = [name for name, score in hits if score >= _LEAST_SCORE and (changes or by_name[name].reads_only)]
+    hits = given.search(query, by_name.keys() - {*taken, *_DATA}, _MOST_FOUND)
+    least = _LEAST_SCORE if about_files or not taken else _CLEAR_SCORE
+    fitting = [name for name, score in hits if score >= least and (changes or by_name[name].reads_only)]
     if given.line_tool is not None:
         fitting = [name for name in fitting if not name.startswith(_PROGRAMS)]
     names = list(dict.fromkeys(name for name in wanted if name in by_name))[: _MOST_COMMANDS - len(fitting[:2])]

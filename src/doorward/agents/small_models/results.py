@@ -20,9 +20,10 @@ _BOOKKEEPING = frozenset(("version", "createdAt", "updatedAt", "createdBy", "_bo
 _QUERIES = frozenset(("data/list", "data/count", "data/aggregate", "data/query"))
 _MOST_VALUES = 12
 _LITERAL = re.compile(r"(\w+)\"?\)?\s*(?:=|==|<>|!=|LIKE|IN)\s*\(?\s*(?:lower\()?'([^']*)'", re.IGNORECASE)
-_NEXT = "Answer the person with this now, or make the next call."
+_MOST_ASKED = 200
 _EMPTY = "Empty: nothing matches."
-_CHECK_FILTER = "Check the filter, or answer that there is none."
+_CHECK_FILTER = "Check the filter."
+_IF_NONE = "If no value fits, answer that there is none, or that you do not know."
 _RIGHT_FILTER = "All these values exist, so the answer may really be none."
 
 
@@ -34,13 +35,19 @@ def shorten(text: str, most: int = MOST_CHARACTERS) -> str:
     return f"{text[:most]}\n(cut: {most} of {len(text)} characters and {lines} lines are shown)"
 
 
-def describe_result(outcome: Outcome, params: Mapping[str, Any], data: Sequence[CollectionProfile]) -> str:
-    """Describe a call that was done: its output, whether it is empty, and the next step."""
+def describe_result(outcome: Outcome, params: Mapping[str, Any], data: Sequence[CollectionProfile], asked: str) -> str:
+    """Describe a call that was done: its output, whether it is empty, and the next step for what was asked."""
     state = f"{outcome.command}: done."
     if outcome.command in _QUERIES and is_empty(outcome.result):
         hint = " ".join(explain_empty(outcome.command, params, data))
-        return f"{state} {_EMPTY} {hint or _CHECK_FILTER}"
-    return f"{state}\n{tool_results.mark_as_data(shorten(_describe_value(outcome)))}\n{_NEXT}"
+        return f"{state} {_EMPTY} {hint or _CHECK_FILTER} {_IF_NONE}"
+    return f"{state}\n{tool_results.mark_as_data(shorten(_describe_value(outcome)))}\n{describe_next(asked)}"
+
+
+def describe_next(asked: str) -> str:
+    """Say the next step. A small model forgets the request over a result."""
+    request = " ".join(asked.split())[:_MOST_ASKED]
+    return f'The request was: {request}\nIf this result is enough, write {{"answer": "…"}} now. Else make another call.'
 
 
 def describe_fault(outcome: Outcome, example: str) -> str:
