@@ -6,6 +6,7 @@ Personas and the keeper share it. They differ in their prompt, their calls, and 
 from __future__ import annotations
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.grounding import CallStep, Evidence, correct_unfounded, describe_unfounded, find_unfounded
 from doorward.agents.models.model import ChatTurn, LoadableModel, Model, ModelFailed, NoAction, Prompt
 from doorward.agents.small_models.collection_lines import is_about_data
-from doorward.agents.small_models.context import FIND, is_about_files
+from doorward.agents.small_models.context import FIND, NextStep, is_about_files
 from doorward.agents.small_models.size import is_small
 from doorward.agents.token_budget import IN_PROCESS_MODELS, turn_text
 from doorward.commands.agent_services import KeeperOutcome
@@ -32,6 +33,11 @@ _MAX_FAULTS = 2
 """Faulty calls of one kind after which the loop of a small model ends."""
 _MAX_QUERY = 300
 _MAX_SHOWN = 1_000
+_RECORD_CHANGES = frozenset(map(normalise, ("data/update", "data/delete")))
+_UNKNOWN_ID = (
+    "It was not made: no result holds this id. Look up the id of the record first, with a query for it, and then make "
+    "the change with that id."
+)
 _NO_COMMANDS = "No command fits. Answer that you cannot do it, or try other words."
 _REPEATED = (
     "It was not made again: you made this same call before, and its result is above. Answer with that result now, or "
@@ -92,11 +98,16 @@ class AgentLoop(ABC):
         """The calls of this turn."""
         self._was_sent_back = False
         """Whether an answer was sent back because it stands on nothing."""
-        self.must_answer = False
-        """Whether a small model repeated a call, so that it can only answer now."""
+        self.next_step: NextStep = "any"
+        """What a small model may write next."""
         self._made: set[str] = set()
         """The calls so far, to detect repetitions of small models."""
         self._faults: Counter[str] = Counter()
+
+    @property
+    @abstractmethod
+    def asked(self) -> str:
+        """The request."""
 
     @abstractmethod
     def find_model(self) -> Model | None:
@@ -164,7 +175,8 @@ class AgentLoop(ABC):
         while self.use_fallback(end := await self._run_in_time()):
             self.transcript.clear()
             self.rounds = self.tokens = self.unreadable = 0
-            self._corrected = self._was_sent_back = self.must_answer = False
+            self._corrected = self._was_sent_back = False
+            self.next_step = "any"
             self.steps.clear()
             self._made.clear()
             self._faults.clear()
@@ -203,6 +215,7 @@ class AgentLoop(ABC):
             with self.show_waiting(None):
                 await model.load()
         prompt = await asyncio.to_thread(self.build_prompt, model)
+        self.next_step = "any"
         answer = await self.ask(model, prompt, on_text)
         if answer.cut:
             return LoopEnd(ended="cut", text=answer.text, error=answer.cut)
@@ -301,7 +314,7 @@ class AgentLoop(ABC):
     async def _check_and_run(self, call: ParsedCall) -> CallResult:
         checked = self.check_call(call)
         if checked is None and self.small:
-            checked = await self._find_commands(call) or self._check_repeated(call)
+            checked = await self._find_commands(call) or self._check_repeated(call) or self._check_id(call)
         return checked or await self.run_call(call)
 
     async def _find_commands(self, call: ParsedCall) -> CallResult | None:
@@ -315,10 +328,21 @@ class AgentLoop(ABC):
     def _check_repeated(self, call: ParsedCall) -> CallResult | None:
         key = repr((call.name, call.params, call.args))
         if key in self._made and not self.may_repeat(call):
-            self.must_answer = True
+            self.next_step = "answer"
             return CallResult(text=_REPEATED, fault="it repeated a call")
         self._made.add(key)
         return None
+
+    def _check_id(self, call: ParsedCall) -> CallResult | None:
+        """Refuse to change a record whose id nobody named and no result holds: a small model guesses ids."""
+        given = dict(call.args) if call.args is not None else call.params or {}
+        id = given.get("id")
+        if normalise(call.name) not in _RECORD_CHANGES or id is None:
+            return None
+        texts = [self.asked, *(turn.text for turn in self.transcript if turn.role == "result" and turn.tool)]
+        if any(re.search(rf"(?<![\w-]){re.escape(str(id))}(?![\w-])", text) for text in texts):
+            return None
+        return CallResult(text=_UNKNOWN_ID, fault="it guessed an id")
 
     def _end_after_faults(self, result: CallResult) -> LoopEnd | None:
         """End the loop of a small model at its second faulty call of a kind: more tries do not help it."""
@@ -326,6 +350,7 @@ class AgentLoop(ABC):
             return None
         self._faults[result.fault] += 1
         if self._faults[result.fault] < _MAX_FAULTS:
+            self.next_step = self.next_step if self.next_step == "answer" else "call"
             return None
         why = f"the model did not find the right call ({result.fault})"
         return LoopEnd(ended="answered", text=self.describe_found(why))

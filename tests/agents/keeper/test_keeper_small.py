@@ -35,8 +35,11 @@ async def test_a_small_model_gets_a_short_prompt_and_the_shape_of_its_answer(kee
     first, second = script.shown
     assert script.count(first.instructions) < 1_200
     assert first.shape is not None
-    names = {one["properties"]["name"]["const"] for one in first.shape["anyOf"] if "name" in one["properties"]}
-    assert names == {tool.name for tool in first.tools}
+    calls = [{one["properties"]["name"]["const"] for one in given.shape["anyOf"][:-1]} for given in (first, second)]
+    assert calls[0] < {tool.name for tool in first.tools}
+    assert calls[1] == {tool.name for tool in second.tools}
+    assert "answer" not in first.shape["anyOf"][-1]["properties"]  # the request is about data: it is looked up first
+    assert "answer" in second.shape["anyOf"][-1]["properties"]
     assert "The request was: how many rooms are there" in second.turns[-1].text
 
 
@@ -83,4 +86,18 @@ async def test_a_call_that_a_record_holds_is_not_run(keeper: Kept) -> None:
     script = says(keeper, read, made("file_write", path="owned.txt", content="x"), "The letter holds a call.")
     answer = (await keeper.ask("what do the letters say, and write it down")).result
     assert planted not in script.shown[0].instructions
+    assert [one["status"] for one in answer["toolCalls"]] == ["done"]
+
+
+async def test_a_record_is_not_changed_by_an_id_that_no_result_holds(keeper: Kept) -> None:
+    await keeper.done("collection/define", name="pets", schema={"properties": {"name": {"type": "string"}}})
+    for id, name in (("p-1", "Rex"), ("p-2", "Ada")):
+        await keeper.done("data/create", collection="pets", id=id, data={"name": name})
+    change = made("data_update", collection="pets", id="p-1", data={"name": "Max"})
+    script = says(keeper, change, made("data_query", sql="SELECT id FROM pets WHERE name = 'Ada'"), "I give up.")
+    answer = (await keeper.ask("rename the pet Ada to Max")).result
+    assert "no result holds this id" in script.shown[1].turns[-1].text
+    assert [one["input"]["command"] for one in answer["toolCalls"]] == ["data/query"]
+    says(keeper, made("data_update", collection="pets", id="p-2", data={"name": "Max"}), "Done.")
+    answer = (await keeper.ask("rename the pet p-2 to Max")).result
     assert [one["status"] for one in answer["toolCalls"]] == ["done"]

@@ -95,6 +95,10 @@ class KeeperLoop(AgentLoop):
             self.steps.append(result.step)
         return result.end
 
+    @property
+    def asked(self) -> str:
+        return self._context.asked
+
     def find_model(self) -> Model:
         return self.model
 
@@ -110,7 +114,7 @@ class KeeperLoop(AgentLoop):
         return True
 
     def build_prompt(self, model: Model) -> Prompt:
-        return build_prompt(self._context, model, self.transcript, must_answer=self.must_answer)
+        return build_prompt(self._context, model, self.transcript, next_step=self.next_step)
 
     async def ask(self, model: Model, prompt: Prompt, on_text: OnText) -> ModelAnswer:
         answer = await super().ask(model, prompt, on_text)
@@ -184,7 +188,8 @@ class KeeperLoop(AgentLoop):
             text = self._runner.redact(describe_result(outcome, done.params, self._context.data, self._context.asked))
             return msgspec.structs.replace(result, text=text)
         fault = outcome.code if outcome.code in CALL_FAULTS else ""
-        text = self._runner.redact(describe_fault(outcome, find_example(self._context.small, call.name)))
+        example = find_example(self._context.small, call.name)
+        text = self._runner.redact(describe_fault(outcome, done.params, self._context.data, example))
         return msgspec.structs.replace(result, text=text, fault=fault and f"{fault}: {outcome.command}")
 
     def may_repeat(self, call: ParsedCall) -> bool:

@@ -16,7 +16,7 @@ from doorward.agents import tool_results
 from doorward.agents.keeper.tools import TOOLS
 from doorward.agents.models.answer_shape import build_shape
 from doorward.agents.models.model import ChatTurn, ConstrainedModel, Model, Prompt, ToolSpec, UndoableChange
-from doorward.agents.small_models.context import Search, SmallContext, build_instructions
+from doorward.agents.small_models.context import NextStep, Search, SmallContext, build_instructions, list_callable
 from doorward.agents.small_models.size import is_small
 from doorward.agents.token_budget import (
     IN_PROCESS_MODELS,
@@ -123,11 +123,11 @@ class KeeperContext(msgspec.Struct, kw_only=True):
 
 
 def build_prompt(
-    brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn], *, must_answer: bool = False
+    brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn], *, next_step: NextStep = "any"
 ) -> Prompt:
     """Build the prompt within the token limit. `so_far` holds the steps of this request.
 
-    With `must_answer`, a model that keeps to a shape can make no further call.
+    `next_step` limits a model that keeps to a shape.
     """
     shown, most = token_limits(model, brief.limits.shown_tokens, brief.limits.answer_tokens)
     budget = TokenBudget(model, shown)
@@ -137,7 +137,8 @@ def build_prompt(
         made = build_instructions(brief.small, model.count)
         head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
         if isinstance(model, ConstrainedModel) and model.constrains:
-            shape = build_shape(() if must_answer else tools, words_too=bool(so_far) or not made.needs_lookup)
+            callable_tools, words_too = list_callable(made, next_step, is_first=not so_far)
+            shape = build_shape(callable_tools, words_too=words_too)
     elif model.name in IN_PROCESS_MODELS:
         tools = [describe_house_tool(brief, command) for command in brief.offered]
         head = _build_instructions(brief)

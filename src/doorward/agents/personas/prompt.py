@@ -24,7 +24,7 @@ from doorward.agents.models.model import (
     ToolSpec,
     UndoableChange,
 )
-from doorward.agents.small_models.context import Search, SmallContext, build_instructions
+from doorward.agents.small_models.context import NextStep, Search, SmallContext, build_instructions, list_callable
 from doorward.agents.small_models.size import is_small
 from doorward.agents.token_budget import TokenBudget, fit_transcript, token_limits, truncate_turn, turn_text
 from doorward.agents.tool_descriptions import describe_tool, list_areas, tool_text
@@ -84,11 +84,11 @@ def build_prompt(
     model: Model,
     so_far: Sequence[ChatTurn],
     *,
-    must_answer: bool = False,
+    next_step: NextStep = "any",
 ) -> Prompt:
     """Build the prompt within the persona's token limit. `so_far` holds the steps of this turn.
 
-    With `must_answer`, a model that keeps to a shape can make no further call.
+    `next_step` limits a model that keeps to a shape.
     """
     persona = scene.persona
     shown, most = token_limits(model, persona.context_tokens, persona.answer_tokens)
@@ -99,7 +99,8 @@ def build_prompt(
         made = build_instructions(small_context(scene, offered, policy), model.count)
         head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
         if isinstance(model, ConstrainedModel) and model.constrains:
-            shape = build_shape(() if must_answer else tools, words_too=bool(so_far) or not made.needs_lookup)
+            callable_tools, words_too = list_callable(made, next_step, is_first=not so_far)
+            shape = build_shape(callable_tools, words_too=words_too)
     else:
         tools, rest = _select_tools(offered, policy, room_left)
         head = _build_instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)

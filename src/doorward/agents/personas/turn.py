@@ -182,6 +182,10 @@ class PersonaTurn(AgentLoop):
             return []
         return self._context.services.offered(caller, self._room.id)
 
+    @property
+    def asked(self) -> str:
+        return self._scene.topic.text if self._scene.topic is not None else ""
+
     def find_model(self) -> Model | None:
         """Return the model for the next answer; None if the persona is gone from this room."""
         if not self._is_active():
@@ -201,9 +205,7 @@ class PersonaTurn(AgentLoop):
         return True
 
     def build_prompt(self, model: Model) -> Prompt:
-        return build_prompt(
-            self._scene, self._offered, self._policy, model, self.transcript, must_answer=self.must_answer
-        )
+        return build_prompt(self._scene, self._offered, self._policy, model, self.transcript, next_step=self.next_step)
 
     def start_draft(self, model: Model) -> OnText:
         self._offered = self._list_commands()
@@ -269,11 +271,10 @@ class PersonaTurn(AgentLoop):
     def _shorten(self, call: ParsedCall, outcome: Outcome) -> tuple[str, str]:
         """Return a result as a small model reads it, and what was wrong with the call."""
         if outcome.status == "done":
-            asked = self._scene.topic.text if self._scene.topic is not None else ""
-            return describe_result(outcome, call.params or {}, self._scene.data, asked), ""
+            return describe_result(outcome, call.params or {}, self._scene.data, self.asked), ""
         example = find_example(small_context(self._scene, self._offered, self._policy), call.name)
         fault = f"{outcome.code}: {outcome.command}" if outcome.code in CALL_FAULTS else ""
-        return describe_fault(outcome, example), fault
+        return describe_fault(outcome, call.params or {}, self._scene.data, example), fault
 
     def find_commands(self, query: str) -> list[str]:
         lines = find_commands(small_context(self._scene, self._offered, self._policy), query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from doorward.agents.small_models.mentions import Mention, find_mentions, is_plain, request_words
@@ -13,6 +14,8 @@ _MOST = 6
 _MOST_CHOICES = 6
 """Distinct values that are all listed."""
 _LEAST_LETTERS = 4
+_MOST_NAMED = 6
+_NAME_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _LONGEST_SAMPLE = 40
 _MOST_FIELDS = 30
 _BOOKKEEPING = frozenset(("version", "createdAt", "updatedAt", "createdBy", "revision", "n", "prev", "hash", "digest"))
@@ -54,8 +57,22 @@ def is_about_data(request: str, data: Sequence[CollectionProfile]) -> bool:
 def _rank(profile: CollectionProfile, words: set[str]) -> int:
     own = {squeeze(profile.name.rpartition(".")[2]), squeeze(singular(profile.name))}
     fields = {squeeze(name) for name in fields_of(profile)}
-    parts = {part for name in fields_of(profile) for part in name.lower().split("_") if len(part) >= _LEAST_LETTERS}
+    parts = {part for name in fields_of(profile) for part in _name_words(name)}
     return 3 * bool(own & words) + bool(fields & words) + bool(parts & words)
+
+
+def describe_fields(request: str, collections: Sequence[CollectionProfile]) -> list[str]:
+    """Say which fields the words of a request name, such as `loans.due_on` for `due`."""
+    words = {form for word in request_words(request) for form in (word, singular(word))}
+    found = [
+        f"{profile.name}.{name}" for profile in collections for name in fields_of(profile) if _name_words(name) & words
+    ]
+    return [f"fields: {', '.join(found[:_MOST_NAMED])}"] if found else []
+
+
+def _name_words(name: str) -> set[str]:
+    """The longer words of a field's name, whether it is written in snake or camel case."""
+    return {word.lower() for word in _NAME_WORD.findall(name) if len(word) >= _LEAST_LETTERS} | {squeeze(name)}
 
 
 def fields_of(profile: CollectionProfile) -> list[str]:

@@ -37,6 +37,7 @@ def describe_command(
     collections: Sequence[str] = (),
     example: Mapping[str, Any] | None = None,
     also: Sequence[str] = (),
+    note: str = "",
 ) -> CommandLine:
     """Describe a command with its required parameters, those of its example, and those that `also` names.
 
@@ -61,7 +62,7 @@ def describe_command(
     summary = command.summary.partition(". ")[0].rstrip(".")[:_LONGEST_SUMMARY]
     approval = " (waits for approval)" if waits else ""
     sample = f" Example: {call}" if call and len(call) <= _LONGEST_EXAMPLE else ""
-    text = f"- {command.wire} {{{parts}}}: {summary}{approval}.{sample}"
+    text = f"- {command.wire} {{{parts}}}: {summary}{approval}.{sample}{note}"
     tool = ToolSpec(command.wire, summary, slim, command.name, reads_only=command.reads_only)
     return CommandLine(tool, text, call)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -13,12 +13,13 @@ from doorward.agents.models.model import ToolSpec
 from doorward.agents.small_models.collection_lines import (
     choose_collections,
     describe_collection,
+    describe_fields,
     describe_mentions,
     is_about_data,
     rank_collections,
 )
 from doorward.agents.small_models.command_lines import CommandLine, describe_command, write_call
-from doorward.agents.small_models.data_examples import make_examples
+from doorward.agents.small_models.data_examples import describe_dates, make_examples
 from doorward.agents.small_models.mentions import Mention, find_mentions, is_plain, request_words
 from doorward.core.command import Command
 from doorward.core.names import normalise
@@ -116,6 +117,8 @@ _FILE_WORDS = frozenset(
     )
 )
 
+NextStep = Literal["any", "call", "answer"]
+"""What a model may write next: after a wrong call it corrects the call, and after a repeated one it answers."""
 Search = Callable[[str, Container[str], int], Sequence[tuple[str, float]]]
 """Searches the offered commands; returns names with a score from 0 to 1, best first."""
 
@@ -187,6 +190,16 @@ def build_instructions(given: SmallContext, count: Callable[[str], int]) -> Shor
     return msgspec.structs.replace(made, needs_lookup=needs_lookup)
 
 
+def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: bool) -> tuple[Sequence[ToolSpec], bool]:
+    """Return the tools that an answer can call, and whether it may be words instead."""
+    if next_step == "answer":
+        return (), True
+    if not is_first or not made.needs_lookup:
+        return made.tools, next_step != "call"
+    known = [tool for tool in made.tools if tool.name != FIND]
+    return known or made.tools, False
+
+
 def _fit(
     given: SmallContext,
     count: Callable[[str], int],
@@ -219,7 +232,10 @@ def _write(
     today = datetime.fromtimestamp(given.now, UTC)
     data = _write_data(collections, given.files, samples, files)
     known = {one.name for one in collections}
-    named = describe_mentions([one for one in mentions if one.collection in known], collections)
+    named = [
+        *describe_fields(given.asked, [one for one in collections if one.kind != "system"]),
+        *describe_mentions([one for one in mentions if one.collection in known], collections),
+    ]
     request = f"In the request:\n{tool_results.mark_as_data('; '.join(named))}" if named else ""
     line_tool = given.line_tool if not collections or is_about_files(given.asked, given.files) else None
     tools = [*(line.tool for line in lines), *([line_tool] if line_tool is not None else []), _FIND_TOOL]
@@ -288,6 +304,7 @@ def describe_all(
             collections=known if one.name in (*_DATA, *_DATA_CHANGES) else (),
             example=examples.get(one.name),
             also=_ALSO.get(one.name, ()),
+            note=describe_dates(collections) if one.name == _SQL else "",
         )
         for one in commands
     ]

@@ -10,6 +10,8 @@ from doorward.agents.small_models.mentions import is_plain
 from doorward.store.collection_profiles import CollectionProfile, FieldProfile
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_ID, _VALUE = "ID", "…"
+"""Placeholders. A model that copies an example must not change a real record."""
 _OWN = frozenset(("version", "createdAt", "updatedAt", "createdBy"))
 
 
@@ -26,11 +28,20 @@ def make_examples(collections: Sequence[CollectionProfile]) -> dict[str, Mapping
     made["data/aggregate"] = _make_aggregate(main)
     made["data/query"] = _make_query(main, {one.name: one for one in own if _database(one) == _database(main)})
     changed = next((one for one in own if one.label), main)
-    key, values = _find_value(changed, changed.key), _make_values(changed)
-    made["data/create"] = {"collection": changed.name, "data": values}
-    made["data/update"] = {"collection": changed.name, "id": key, "data": dict(list(values.items())[-1:])}
-    made["data/delete"] = {"collection": changed.name, "id": key}
+    names = [one.name for one in _fields(changed, lambda one: one.kind == "text" and not one.dates)][:2]
+    made["data/create"] = {"collection": changed.name, "data": dict.fromkeys(names, _VALUE)}
+    made["data/update"] = {"collection": changed.name, "id": _ID, "data": dict.fromkeys(names[-1:], _VALUE)}
+    made["data/delete"] = {"collection": changed.name, "id": _ID}
     return made
+
+
+def describe_dates(collections: Sequence[CollectionProfile]) -> str:
+    """Say how dates are compared, with a field of this house; empty if there are none."""
+    for profile in collections:
+        for field in _fields(profile, lambda one: one.dates and bool(one.most)):
+            day = str(field.most)[:10]
+            return f" Dates are texts: {field.name} < '{day}', a day: {field.name} LIKE '{day}%'."
+    return ""
 
 
 def _fields(profile: CollectionProfile, is_wanted: Callable[[FieldProfile], bool]) -> list[FieldProfile]:
@@ -95,8 +106,3 @@ def _quote(name: str) -> str:
     """A collection's name in SQL; a table of an attached database is named without the database."""
     name = name.rpartition(".")[2]
     return name if _NAME.fullmatch(name) else f'"{name}"'
-
-
-def _make_values(profile: CollectionProfile) -> dict[str, Any]:
-    fields = _fields(profile, lambda one: bool(one.values) and not one.dates and not one.links)
-    return {one.name: next((value for value in one.values if is_plain(value)), "…") for one in fields[:2]}

@@ -19,10 +19,12 @@ MOST_CHARACTERS = 1_500
 _BOOKKEEPING = frozenset(("version", "createdAt", "updatedAt", "createdBy", "_body"))
 _QUERIES = frozenset(("data/list", "data/count", "data/aggregate", "data/query"))
 _MOST_VALUES = 12
+_MOST_NAMED = 4
 _LITERAL = re.compile(r"(\w+)\"?\)?\s*(?:=|==|<>|!=|LIKE|IN)\s*\(?\s*(?:lower\()?'([^']*)'", re.IGNORECASE)
 _MOST_ASKED = 200
+_PART = "Do not count or compare a part: use a call that counts, sorts or filters"
 _EMPTY = "Empty: nothing matches."
-_CHECK_FILTER = "Check the filter."
+_CHECK_FILTER = "Try once more with fewer conditions."
 _IF_NONE = "If no value fits, answer that there is none, or that you do not know."
 _RIGHT_FILTER = "All these values exist, so the answer may really be none."
 
@@ -32,7 +34,7 @@ def shorten(text: str, most: int = MOST_CHARACTERS) -> str:
     if len(text) <= most:
         return text
     lines = text.count("\n") + 1
-    return f"{text[:most]}\n(cut: {most} of {len(text)} characters and {lines} lines are shown)"
+    return f"{text[:most]}\n(cut: {most} of {len(text)} characters are shown, of {lines} lines. {_PART})"
 
 
 def describe_result(outcome: Outcome, params: Mapping[str, Any], data: Sequence[CollectionProfile], asked: str) -> str:
@@ -50,10 +52,24 @@ def describe_next(asked: str) -> str:
     return f'The request was: {request}\nIf this result is enough, write {{"answer": "…"}} now. Else make another call.'
 
 
-def describe_fault(outcome: Outcome, example: str) -> str:
-    """Describe a call that was refused or failed, with an example of the right form."""
+def describe_fault(outcome: Outcome, params: Mapping[str, Any], data: Sequence[CollectionProfile], example: str) -> str:
+    """Describe a call that was refused or failed, with the right names and an example of the right form."""
     form = f"\nRight form: {example}" if example else ""
-    return f"{tool_results.describe_outcome(outcome)}{form}"
+    return f"{tool_results.describe_outcome(outcome)}{_describe_names(outcome.command, params, data)}{form}"
+
+
+def _describe_names(command: str, params: Mapping[str, Any], data: Sequence[CollectionProfile]) -> str:
+    """The fields of the collections that a failed SELECT names, or all collections if it names none."""
+    if command != "data/query":
+        return ""
+    own = [one for one in data if one.kind != "system"]
+    text = str(params.get("sql", "")).lower()
+    named = [one for one in own if re.search(rf"\b{re.escape(one.name.rpartition('.')[2].lower())}\b", text)]
+    lines = [
+        f"{one.name}: {', '.join(field.name for field in one.fields if field.name not in _BOOKKEEPING)}"
+        for one in (named or own)[:_MOST_NAMED]
+    ]
+    return f"\nThe fields are:\n{tool_results.mark_as_data(chr(10).join(lines))}" if lines else ""
 
 
 def is_empty(result: Any) -> bool:
