@@ -32,18 +32,24 @@ def read_figures(said: str) -> list[str]:
     return list(dict.fromkeys(re.sub("[,\u202f\u00a0]", "", one) for one in _NUMBER.findall(text)))
 
 
-def holds_figure(figure: str, results: Sequence[str], others: Sequence[str], said: str) -> bool:
-    """Whether a figure is in the texts, is a count of what the answer or a result lists, or can be computed."""
-    texts = (*results, *others)
-    wanted = float(figure)
-    decimals = len(figure.partition(".")[2])
-    tolerance = 0.5001 * 10.0**-decimals
-    numbers = [float(one) for text in texts for one in islice(_ANY_NUMBER.findall(text), _MOST_NUMBERS)]
-    if any(abs(number - wanted) <= (tolerance if number % 1 else 1e-9) for number in numbers):
-        return True
-    if not decimals and wanted in _counts(results, said):
-        return True
-    return any(abs(number - wanted) <= tolerance for number in _computed(texts))
+class FigureCheck:
+    """Checks figures of one answer against texts: each is held, counted from a list, or computed."""
+
+    def __init__(self, results: Sequence[str], others: Sequence[str], said: str) -> None:
+        texts = (*results, *others)
+        found = (one for text in texts for one in islice(_ANY_NUMBER.findall(text), _MOST_NUMBERS))
+        self._numbers = {float(one) for one in found}
+        self._counts = _counts(results, said)
+        self._computed = set(_compute(texts))
+
+    def holds(self, figure: str) -> bool:
+        wanted = float(figure)
+        decimals = len(figure.partition(".")[2])
+        if wanted in self._numbers or (not decimals and wanted in self._counts):
+            return True
+        tolerance = 0.5001 * 10.0**-decimals
+        rounded = (number for number in self._numbers if number % 1)
+        return any(abs(number - wanted) <= tolerance for one in (rounded, self._computed) for number in one)
 
 
 def _counts(results: Sequence[str], said: str) -> set[float]:
@@ -58,7 +64,7 @@ def _counts(results: Sequence[str], said: str) -> set[float]:
     return found
 
 
-def _computed(texts: Sequence[str]) -> Iterator[float]:
+def _compute(texts: Sequence[str]) -> Iterator[float]:
     """Sums, averages and differences that people expect an answer to make of a result."""
     columns: dict[str, list[float]] = {}
     for text in texts:

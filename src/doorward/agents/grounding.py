@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from doorward.agents.figures import holds_figure, read_figures
+from doorward.agents.figures import FigureCheck, read_figures
 
 _MAX_CHARACTERS = 200_000
 """The most text that is searched for a claim."""
@@ -120,8 +120,10 @@ def _find_figure(said: str, on: Evidence) -> str:
     counts = " ".join(_COUNTS.findall(on.instructions))
     results = [text[:_MAX_CHARACTERS] for text in on.results]
     others = [text[:_MAX_CHARACTERS] for text in (on.conversation, on.asked, counts)]
-    for figure in read_figures(said):
-        if not holds_figure(figure, results, others, said):
+    figures = read_figures(said)
+    check = FigureCheck(results, others, said) if figures else None
+    for figure in figures:
+        if check is not None and not check.holds(figure):
             return f"It says {figure}, and no result holds that figure."
     return ""
 
