@@ -149,7 +149,7 @@ class ShortInstructions(msgspec.Struct, frozen=True):
     text: str
     tools: tuple[ToolSpec, ...]
     needs_lookup: bool = False
-    """Whether the request asks about data or files, so that the first step must be a call."""
+    """Whether the request is about data or files, so that the first step must be a call that looks something up."""
 
 
 _RULES = (
@@ -172,6 +172,7 @@ _FIND_TOOL = ToolSpec(
         "required": ["query"],
         "additionalProperties": False,
     },
+    reads_only=True,
 )
 _FIND_LINE = f'- {FIND} {{"query": text}}: find more commands. Example: {write_call(FIND, {"query": "rename a file"})}'
 
@@ -184,8 +185,8 @@ def build_instructions(given: SmallContext, count: Callable[[str], int]) -> Shor
     is_for_files = about_files and not any(rank_collections(given.asked, own, mentions).values())
     chosen = [] if is_for_files else choose_collections(given.asked, given.data, mentions)
     lines = choose_commands(given, chosen, mentions)
-    asks = not set(request_words(given.asked)) & _CHANGE_WORDS
-    needs_lookup = asks and (about_files or is_about_data(given.asked, given.data))
+    orders = bool(set(request_words(given.asked)) & _CHANGE_WORDS)
+    needs_lookup = bool(mentions) or (not orders and (about_files or is_about_data(given.asked, given.data)))
     made = _fit(given, count, chosen, mentions, lines)
     return msgspec.structs.replace(made, needs_lookup=needs_lookup)
 
@@ -196,8 +197,8 @@ def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: boo
         return (), True
     if not is_first or not made.needs_lookup:
         return made.tools, next_step != "call"
-    known = [tool for tool in made.tools if tool.name != FIND]
-    return known or made.tools, False
+    lookups = [tool for tool in made.tools if tool.reads_only and tool.name != FIND]
+    return (lookups, False) if lookups else (made.tools, True)
 
 
 def _fit(
@@ -238,6 +239,8 @@ def _write(
     ]
     request = f"In the request:\n{tool_results.mark_as_data('; '.join(named))}" if named else ""
     line_tool = given.line_tool if not collections or is_about_files(given.asked, given.files) else None
+    if line_tool is not None and not set(request_words(given.asked)) & _CHANGE_WORDS:
+        line_tool = msgspec.structs.replace(line_tool, reads_only=True)
     tools = [*(line.tool for line in lines), *([line_tool] if line_tool is not None else []), _FIND_TOOL]
     commands = [line.text for line in lines]
     if line_tool is not None:

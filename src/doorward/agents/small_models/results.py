@@ -150,7 +150,14 @@ def _fields(command: str, params: Mapping[str, Any], data: Sequence[CollectionPr
 def _nearest(field: FieldProfile, wanted: Any) -> list[Any]:
     """The values of a field, those that share letters with the wanted one first."""
     plain = [value for value in field.values if is_plain(value) and "'" not in str(value)]
-    if isinstance(wanted, str) and wanted:
+    if isinstance(wanted, str) and field.dates:
+        plain.sort(key=lambda value: -_common_parts(str(value), wanted))
+    elif isinstance(wanted, str) and wanted:
         words = set(wanted.lower().split())
         plain.sort(key=lambda value: -len(words & set(str(value).lower().split())))
     return plain[:_MOST_VALUES]
+
+
+def _common_parts(value: str, wanted: str) -> int:
+    """How many of year, month and day two dates share."""
+    return sum(one == other for one, other in zip(value[:10].split("-"), wanted[:10].split("-"), strict=False))
