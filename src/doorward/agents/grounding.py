@@ -86,6 +86,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the request is about records or files, so that an answer without a call is a guess."""
 
 
+def is_unsure(answer: str) -> bool:
+    """Whether an answer says that it does not know or cannot do something."""
+    return _UNSURE.search(answer) is not None
+
+
 def find_unfounded(answer: str, on: Evidence) -> str:
     """Return what is unfounded in an answer, as a sentence; empty if nothing is."""
     said = _FENCED.sub(" ", answer)[:_MAX_CHARACTERS]

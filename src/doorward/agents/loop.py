@@ -6,7 +6,6 @@ Personas and the keeper share it. They differ in their prompt, their calls, and 
 from __future__ import annotations
 
 import asyncio
-import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -18,8 +17,16 @@ import msgspec
 from doorward.agents import tool_results
 from doorward.agents.answers import ModelAnswer, OnText, parse_answer, read_answer, report_unreadable
 from doorward.agents.calls.parsed import ParsedCall
-from doorward.agents.grounding import CallStep, Evidence, correct_unfounded, describe_unfounded, find_unfounded
+from doorward.agents.grounding import (
+    CallStep,
+    Evidence,
+    correct_unfounded,
+    describe_unfounded,
+    find_unfounded,
+    is_unsure,
+)
 from doorward.agents.models.model import ChatTurn, LoadableModel, Model, ModelFailed, NoAction, Prompt
+from doorward.agents.small_models.call_checks import NO_COMMANDS, REPEATED, UNUSED_RESULT, check_id
 from doorward.agents.small_models.collection_lines import is_about_data
 from doorward.agents.small_models.context import FIND, NextStep, is_about_files
 from doorward.agents.small_models.size import is_small
@@ -33,16 +40,6 @@ _MAX_FAULTS = 2
 """Faulty calls of one kind after which the loop of a small model ends."""
 _MAX_QUERY = 300
 _MAX_SHOWN = 1_000
-_RECORD_CHANGES = frozenset(map(normalise, ("data/update", "data/delete")))
-_UNKNOWN_ID = (
-    "It was not made: no result holds this id. Look up the id of the record first, with a query for it, and then make "
-    "the change with that id."
-)
-_NO_COMMANDS = "No command fits. Answer that you cannot do it, or try other words."
-_REPEATED = (
-    "It was not made again: you made this same call before, and its result is above. Answer with that result now, or "
-    "say that you do not know."
-)
 
 
 class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,7 +247,7 @@ class AgentLoop(ABC):
         A model is corrected once for each of the two. Then an answer that stands on nothing is replaced by an honest
         one. The house model is not checked: what it says comes from results.
         """
-        correction = "" if self._corrected else self.correct(prose)
+        correction = "" if self._corrected else self.correct(prose) or self._point_to_result(prose)
         if correction:
             self._corrected = True
             self._send_back(answer, correction)
@@ -268,6 +265,13 @@ class AgentLoop(ABC):
         self.withdraw_draft()
         self._send_back(answer, correct_unfounded(why, results))
         return None
+
+    def _point_to_result(self, prose: str) -> str:
+        """Tell a small model that gives up although its last result holds something to use it."""
+        last = self.transcript[-1] if self.transcript else None
+        if not self.small or last is None or last.role != "result" or not is_unsure(prose):
+            return ""
+        return UNUSED_RESULT if tool_results.DATA_START in last.text and ": done." in last.text[:100] else ""
 
     def _send_back(self, answer: ModelAnswer, correction: str) -> None:
         if answer.text:
@@ -323,26 +327,20 @@ class AgentLoop(ABC):
             return None
         given = dict(call.args) if call.args is not None else call.params or {}
         lines = await asyncio.to_thread(self.find_commands, str(given.get("query", ""))[:_MAX_QUERY])
-        return CallResult(text="\n".join(["Commands:", *lines]) if lines else _NO_COMMANDS)
+        return CallResult(text="\n".join(["Commands:", *lines]) if lines else NO_COMMANDS)
 
     def _check_repeated(self, call: ParsedCall) -> CallResult | None:
         key = repr((call.name, call.params, call.args))
         if key in self._made and not self.may_repeat(call):
             self.next_step = "answer"
-            return CallResult(text=_REPEATED, fault="it repeated a call")
+            return CallResult(text=REPEATED, fault="it repeated a call")
         self._made.add(key)
         return None
 
     def _check_id(self, call: ParsedCall) -> CallResult | None:
-        """Refuse to change a record whose id nobody named and no result holds: a small model guesses ids."""
-        given = dict(call.args) if call.args is not None else call.params or {}
-        id = given.get("id")
-        if normalise(call.name) not in _RECORD_CHANGES or id is None:
-            return None
         texts = [self.asked, *(turn.text for turn in self.transcript if turn.role == "result" and turn.tool)]
-        if any(re.search(rf"(?<![\w-]){re.escape(str(id))}(?![\w-])", text) for text in texts):
-            return None
-        return CallResult(text=_UNKNOWN_ID, fault="it guessed an id")
+        refusal = check_id(call, texts)
+        return CallResult(text=refusal, fault="it guessed an id") if refusal else None
 
     def _end_after_faults(self, result: CallResult) -> LoopEnd | None:
         """End the loop of a small model at its second faulty call of a kind: more tries do not help it."""

@@ -16,7 +16,16 @@ from doorward.agents import tool_results
 from doorward.agents.keeper.tools import TOOLS
 from doorward.agents.models.answer_shape import build_shape
 from doorward.agents.models.model import ChatTurn, ConstrainedModel, Model, Prompt, ToolSpec, UndoableChange
-from doorward.agents.small_models.context import NextStep, Search, SmallContext, build_instructions, list_callable
+from doorward.agents.small_models.command_lines import write_call
+from doorward.agents.small_models.context import (
+    GIT_WORDS,
+    NextStep,
+    Search,
+    SmallContext,
+    build_instructions,
+    list_callable,
+)
+from doorward.agents.small_models.mentions import request_words
 from doorward.agents.small_models.size import is_small
 from doorward.agents.token_budget import (
     IN_PROCESS_MODELS,
@@ -47,8 +56,7 @@ _ANY_PROGRAM = "shell/grep"
 _LINE_TOOL = ToolSpec(
     RUN_COMMAND,
     'run_command {"command": text}: run a line of a shell with ls, cat, grep, wc, head, tail, sort, cut, mv, git and '
-    """pipes, for files, logs and the repository. Example: {"name": "run_command", "arguments": {"command": """
-    """"grep -c ERROR app.log"}}""",
+    "pipes, for files, logs and the repository.",
     {
         "type": "object",
         "properties": {"command": {"type": "string"}},
@@ -106,9 +114,16 @@ class KeeperContext(msgspec.Struct, kw_only=True):
             data=self.data,
             files=self.files,
             notes=[note for note in (self.context, undo) if note],
-            line_tool=_LINE_TOOL if any(one.name == _ANY_PROGRAM for one in self.offered) else None,
+            line_tool=self._line_tool if any(one.name == _ANY_PROGRAM for one in self.offered) else None,
             found=self.found,
         )
+
+    @property
+    def _line_tool(self) -> ToolSpec:
+        """The tool for lines of the shell, with an example that fits the request."""
+        about_git = set(request_words(self.asked)) & GIT_WORDS
+        example = write_call(RUN_COMMAND, {"command": "git log -1 --stat" if about_git else "grep -c ERROR app.log"})
+        return msgspec.structs.replace(_LINE_TOOL, description=f"{_LINE_TOOL.description} Example: {example}")
 
     @property
     def folder(self) -> str | None:

@@ -111,7 +111,7 @@ def describe_mentions(mentions: Sequence[Mention], collections: Sequence[Collect
     lines = []
     for one in mentions:
         values = " or ".join(f"'{value}'" for value in one.values if "'" not in value)
-        unclear = " (ask which one is meant)" if len(one.values) > 1 else ""
+        unclear = f" ('{one.said}' is unclear: ask which one is meant)" if len(one.values) > 1 else ""
         if values:
             lines.append(f"{one.collection}.{one.field} = {values}{unclear}")
     return [*lines, *dict.fromkeys(join for one in mentions for join in _describe_joins(one, collections))]

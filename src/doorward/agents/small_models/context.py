@@ -37,6 +37,7 @@ _PROGRAMS = "shell/"
 """Programs, which a line of the shell runs as well."""
 _MOST_FILES = 25
 _SQL = "data/query"
+_ONLY_ASKED = "Use only the conditions that the request names."
 _DATA = ("data/list", "data/count", "data/aggregate")
 """Commands that read records. Where SELECT can be used, it is shown alone: one form for counts, lists and joins."""
 _DATA_CHANGES = ("data/update", "data/create", "data/delete")
@@ -117,6 +118,7 @@ _FILE_WORDS = frozenset(
     )
 )
 
+GIT_WORDS = frozenset(("git", "commit", "commits", "committed", "branch", "repository", "repo"))
 NextStep = Literal["any", "call", "answer"]
 """What a model may write next: after a wrong call it corrects the call, and after a repeated one it answers."""
 Search = Callable[[str, Container[str], int], Sequence[tuple[str, float]]]
@@ -186,7 +188,9 @@ def build_instructions(given: SmallContext, count: Callable[[str], int]) -> Shor
     chosen = [] if is_for_files else choose_collections(given.asked, given.data, mentions)
     lines = choose_commands(given, chosen, mentions)
     orders = bool(set(request_words(given.asked)) & _CHANGE_WORDS)
-    needs_lookup = bool(mentions) or (not orders and (about_files or is_about_data(given.asked, given.data)))
+    is_clear = all(len(one.values) == 1 for one in mentions)
+    about = about_files or is_about_data(given.asked, given.data)
+    needs_lookup = is_clear and (bool(mentions) or (not orders and about))
     made = _fit(given, count, chosen, mentions, lines)
     return msgspec.structs.replace(made, needs_lookup=needs_lookup)
 
@@ -279,7 +283,7 @@ def choose_commands(
     wanted = [name for name in given.found if name in by_name]
     if collections:
         wanted += [*([_SQL] if _SQL in by_name else _DATA), *(_DATA_CHANGES if changes else ())]
-    if about_files:
+    if about_files and not (given.line_tool is not None and words & GIT_WORDS):
         wanted += _FILES
     if changes:
         wanted += _FILE_CHANGES if about_files else _FILE_CHANGES[-1:]
@@ -307,7 +311,7 @@ def describe_all(
             collections=known if one.name in (*_DATA, *_DATA_CHANGES) else (),
             example=examples.get(one.name),
             also=_ALSO.get(one.name, ()),
-            note=describe_dates(collections) if one.name == _SQL else "",
+            note=f" {_ONLY_ASKED}{describe_dates(collections)}" if one.name == _SQL else "",
         )
         for one in commands
     ]
