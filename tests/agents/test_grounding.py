@@ -37,6 +37,7 @@ def check(
         ("I have deleted the loan of Ann Lee.", (LISTED,)),
         ("I've just updated the record.", ()),
         ("The record was successfully deleted.", (LISTED,)),
+        ("The loan of Ann Lee has been set to returned.", ()),
         ("There are 12 members with a fine.", (LISTED,)),
         ("The average is 77.31.", (LISTED,)),
         ("They are Ann Lee and Magnus Pemford.", (LISTED,)),

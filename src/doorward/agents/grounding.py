@@ -18,11 +18,11 @@ _MAX_CHARACTERS = 200_000
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _VERBS = (
     "deleted|removed|created|added|updated|changed|renamed|moved|written|wrote|saved|sent|marked|replaced|cancelled"
-    "|canceled|restored|undone|appended|copied|edited|inserted|stored|registered|posted|restarted|stopped|installed"
+    "|canceled|restored|undone|appended|copied|edited|inserted|set|stored|registered|posted|restarted|stopped|installed"
 )
 _CLAIM = re.compile(
     rf"\bI(?:['\u2019]ve| have|)(?: now| just| successfully| already)* (?:{_VERBS})\b"
-    rf"|\bsuccessfully (?:{_VERBS})\b|\b(?:has|have) been (?:successfully )?(?:{_VERBS})\b",
+    rf"|\bsuccessfully (?:{_VERBS})\b|\b(?:(?:has|have) been|is now|are now) (?:successfully )?(?:{_VERBS})\b",
     re.IGNORECASE,
 )
 _UNSURE = re.compile(
@@ -118,7 +118,8 @@ def _claims_own_action(claim: str, on: Evidence) -> bool:
     if claim[:1] == "I":
         return True
     verb = claim.rpartition(" ")[2].lower()
-    return not any(verb in text.lower() for text in (*on.results, on.conversation))
+    earlier = on.conversation.replace(on.asked, "")
+    return not any(verb in text.lower() for text in (*on.results, earlier))
 
 
 def _find_figure(said: str, on: Evidence) -> str:

@@ -40,6 +40,8 @@ _MAX_FAULTS = 2
 """Faulty calls of one kind after which the loop of a small model ends."""
 _MAX_QUERY = 300
 _MAX_SHOWN = 1_000
+_MAX_STATE = 100
+"""The characters in which a result says its command and status."""
 
 
 class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -271,7 +273,7 @@ class AgentLoop(ABC):
         last = self.transcript[-1] if self.transcript else None
         if not self.small or last is None or last.role != "result" or not is_unsure(prose):
             return ""
-        return UNUSED_RESULT if tool_results.DATA_START in last.text and ": done." in last.text[:100] else ""
+        return UNUSED_RESULT if tool_results.DATA_START in last.text and ": done." in last.text[:_MAX_STATE] else ""
 
     def _send_back(self, answer: ModelAnswer, correction: str) -> None:
         if answer.text:
@@ -355,7 +357,7 @@ class AgentLoop(ABC):
 
     def describe_found(self, why: str) -> str:
         """Say honestly that there is no answer, with the last result that holds something."""
-        results = [turn.text for turn in self.transcript if tool_results.DATA_START in turn.text]
+        results = [turn.text for turn in self.transcript if turn.tool and ": done." in turn.text[:_MAX_STATE]]
         last = next((data for text in reversed(results) if (data := tool_results.extract_data(text))), "")
         return f"I could not find out: {why}." + (f"\nThe last result was:\n{last[:_MAX_SHOWN]}" if last else "")
 

@@ -199,8 +199,10 @@ def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: boo
     """Return the tools that an answer can call, and whether it may be words instead."""
     if next_step == "answer":
         return (), True
+    if next_step == "call":
+        return [tool for tool in made.tools if tool.name != FIND] or made.tools, False
     if not is_first or not made.needs_lookup:
-        return made.tools, next_step != "call"
+        return made.tools, True
     lookups = [tool for tool in made.tools if tool.reads_only and tool.name != FIND]
     return (lookups, False) if lookups else (made.tools, True)
 
@@ -304,6 +306,7 @@ def describe_all(
 ) -> list[CommandLine]:
     examples: Mapping[str, Mapping[str, Any]] = make_examples(collections)
     known = [one.name for one in collections]
+    today = f"{datetime.fromtimestamp(given.now, UTC):%Y-%m-%d}"
     return [
         describe_command(
             one,
@@ -311,7 +314,7 @@ def describe_all(
             collections=known if one.name in (*_DATA, *_DATA_CHANGES) else (),
             example=examples.get(one.name),
             also=_ALSO.get(one.name, ()),
-            note=f" {_ONLY_ASKED}{describe_dates(collections)}" if one.name == _SQL else "",
+            note=f" {_ONLY_ASKED}{describe_dates(collections, today)}" if one.name == _SQL else "",
         )
         for one in commands
     ]

@@ -35,13 +35,13 @@ def make_examples(collections: Sequence[CollectionProfile]) -> dict[str, Mapping
     return made
 
 
-def describe_dates(collections: Sequence[CollectionProfile]) -> str:
+def describe_dates(collections: Sequence[CollectionProfile], today: str) -> str:
     """Say how dates are compared, with a field of this house; empty if there are none."""
-    for profile in collections:
-        for field in _fields(profile, lambda one: one.dates and bool(one.most)):
-            day = str(field.most)[:10]
-            return f" Dates are texts: {field.name} < '{day}', a day: {field.name} LIKE '{day}%'."
-    return ""
+    by_links = sorted(collections, key=lambda one: -sum(bool(field.links) for field in one.fields))
+    names = [field.name for one in by_links for field in _fields(one, lambda field: field.dates)]
+    if not names:
+        return ""
+    return f" Dates are texts, without NOW(): {names[0]} < '{today}'; a day: {names[0]} LIKE '{today}%'."
 
 
 def _fields(profile: CollectionProfile, is_wanted: Callable[[FieldProfile], bool]) -> list[FieldProfile]:

@@ -60,7 +60,7 @@ def find_mentions(request: str, data: Sequence[CollectionProfile]) -> list[Menti
 def _find_each(kind: _Finder, text: str, data: Sequence[CollectionProfile]) -> Iterator[Mention]:
     for profile in data:
         for field in profile.fields:
-            is_label = field.name == profile.label
+            is_label = field.name == profile.label and profile.kind != "system"
             if field.kind == "text" and not field.dates and field.name not in (profile.key, "createdBy"):
                 for said, values in kind(text, field, is_label and not field.links):
                     if plain := tuple(value for value in values if is_plain(value)):
