@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -37,6 +38,12 @@ _PROGRAMS = "shell/"
 """Programs, which a line of the shell runs as well."""
 _MOST_FILES = 25
 _SQL = "data/query"
+_TIME = re.compile(
+    r"\d{4}|\b(?:today|yesterday|tomorrow|now|days?|weeks?|months?|years?|date|dates|since|before|after|until|recent\w*|late"
+    r"|later|latest|newest|oldest|due|overdue|when|ago|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*)\b",
+    re.IGNORECASE,
+)
+"""Words of requests about dates. Otherwise an example with a date leads a model to conditions that nobody asked for."""
 _ONLY_ASKED = "Use only the conditions that the request names."
 _DATA = ("data/list", "data/count", "data/aggregate")
 """Commands that read records. Where SELECT can be used, it is shown alone: one form for counts, lists and joins."""
@@ -306,7 +313,8 @@ def describe_all(
 ) -> list[CommandLine]:
     examples: Mapping[str, Mapping[str, Any]] = make_examples(collections)
     known = [one.name for one in collections]
-    today = f"{datetime.fromtimestamp(given.now, UTC):%Y-%m-%d}"
+    about_time = _TIME.search(given.asked) is not None
+    dates = describe_dates(collections, f"{datetime.fromtimestamp(given.now, UTC):%Y-%m-%d}") if about_time else ""
     return [
         describe_command(
             one,
@@ -314,7 +322,7 @@ def describe_all(
             collections=known if one.name in (*_DATA, *_DATA_CHANGES) else (),
             example=examples.get(one.name),
             also=_ALSO.get(one.name, ()),
-            note=f" {_ONLY_ASKED}{describe_dates(collections, today)}" if one.name == _SQL else "",
+            note=f" {_ONLY_ASKED}{dates}" if one.name == _SQL else "",
         )
         for one in commands
     ]
