@@ -19,6 +19,7 @@ from doorward.store.collection_profiles import (
     Column,
     FieldProfile,
     choose_label,
+    is_named_label,
     profile_field,
 )
 from doorward.store.collections import Collection, Field
@@ -49,6 +50,8 @@ def scan_collection(db: sqlite3.Connection, collection: Collection, scope: Scope
         column.count_values()
     by_name = {column.name: column for column in columns}
     label = choose_label(collection.name, collection.key, columns)
+    if is_system and not is_named_label(collection.name, label):
+        label = ""
     named = (collection.key, label)
     share = min(MOST_VALUES, max(_LEAST_VALUES, budget // max(1, len(columns))))
     fields = [

@@ -291,8 +291,8 @@ def test_only_files_that_the_settings_or_the_environment_name_are_models(file: P
 
 
 async def test_the_keeper_runs_a_command_with_a_model_in_a_file_and_answers(opened: Any, file: Path) -> None:
-    local = {"tiny": LocalModelSettings(file=str(file), threads=1, context=16_384, temperature=0)}
-    async with opened(changes=Settings(models=Limits(local=local))) as driver:
+    tiny = LocalModelSettings(file=str(file), threads=1, context=16_384, temperature=0, small="off")
+    async with opened(changes=Settings(models=Limits(local={"tiny": tiny}))) as driver:
         steps: list[Any] = []
         request = Request(
             command="agent/ask",

@@ -8,15 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
+from doorward.agents import tool_results
 from doorward.agents.answers import ModelAnswer, OnText, correct_missing_call, only_mentions_command
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.drafts import StepDraft
+from doorward.agents.grounding import CallStep
 from doorward.agents.keeper.prompt import KeeperContext, build_prompt
 from doorward.agents.keeper.tool_runner import ToolRun, ToolRunner
 from doorward.agents.keeper.tools import mentions_tool_call, reasons_not_to_run, server_descriptions
 from doorward.agents.loop import AgentLoop, CallResult, LoopEnd, LoopLimits
 from doorward.agents.models.model import ChatTurn, Model, Prompt
 from doorward.agents.quotations import QuotationCheck
+from doorward.agents.small_models.context import find_commands, find_example
+from doorward.agents.small_models.results import CALL_FAULTS, describe_fault, describe_next, describe_result, shorten
 from doorward.agents.token_budget import IN_PROCESS_MODELS
 from doorward.commands.agent_services import KeeperToolCall
 from doorward.commands.context import Context
@@ -33,6 +37,7 @@ _REPEATED_CALL = (
 )
 _AFTER_PENDING = "It was not made: a call before it waits for a person's approval."
 _EMPTY_ANSWER = "Your answer is empty. Answer in words or, if you need to look something up first, call a tool."
+
 
 FindFallback = Callable[[Model, str], Model | None]
 """Returns the fallback for a model that failed for this reason."""
@@ -86,7 +91,13 @@ class KeeperLoop(AgentLoop):
         self.transcript += turns
         result = self._record(call, done)
         self.add_result(call, result.text)
+        if result.step is not None:
+            self.steps.append(result.step)
         return result.end
+
+    @property
+    def asked(self) -> str:
+        return self._context.asked
 
     def find_model(self) -> Model:
         return self.model
@@ -103,7 +114,7 @@ class KeeperLoop(AgentLoop):
         return True
 
     def build_prompt(self, model: Model) -> Prompt:
-        return build_prompt(self._context, model, self.transcript)
+        return build_prompt(self._context, model, self.transcript, next_step=self.next_step)
 
     async def ask(self, model: Model, prompt: Prompt, on_text: OnText) -> ModelAnswer:
         answer = await super().ask(model, prompt, on_text)
@@ -134,6 +145,9 @@ class KeeperLoop(AgentLoop):
         talks = only_mentions_command(prose, self._context.offered) or mentions_tool_call(prose)
         return correct_missing_call("the person who asked") if talks else ""
 
+    def withdraw_draft(self) -> None:
+        self._draft = StepDraft(self._ctx.execution)
+
     async def start_calls(self, prose: str, response: str) -> None:
         """Stream the prose beside calls. It is not the answer, but followers see it."""
         if prose:
@@ -144,13 +158,15 @@ class KeeperLoop(AgentLoop):
     def find_quotations(self, calls: Sequence[ParsedCall], shown: Prompt, results: Sequence[str]) -> list[str]:
         said = [turn.text for turn in shown.turns if turn.role != "result"] + self._context.recent_lines
         given = [*results, *server_descriptions(shown.instructions)]
+        if self.small:
+            given.append(tool_results.extract_data(shown.instructions))
         return reasons_not_to_run(self._quotations, calls, said, given)
 
     def check_call(self, call: ParsedCall) -> CallResult | None:
         """Return a result for a call that was repeated too often, or None to run it."""
         key = call.name, repr(call.params), call.args
         self._last_key, self._repeats = key, self._repeats + 1 if self._last_key == key else 1
-        if self._repeats < _REPEAT_LIMIT or self._runner.is_status_query(call):
+        if self._repeats < _REPEAT_LIMIT or self.may_repeat(call):
             return None
         if self._repeats < _REPEAT_ABORT:
             return CallResult(text=_REPEATED_CALL)
@@ -158,7 +174,31 @@ class KeeperLoop(AgentLoop):
         return CallResult(text=_REPEATED_CALL, end=LoopEnd(ended="model_failed", error=error), skip=_REPEATED_CALL)
 
     async def run_call(self, call: ParsedCall) -> CallResult:
-        return self._record(call, await self._runner.run(call))
+        done = await self._runner.run(call)
+        result = self._record(call, done)
+        return self._shorten(call, done, result) if self.small and result.text else result
+
+    def _shorten(self, call: ParsedCall, done: ToolRun, result: CallResult) -> CallResult:
+        """Return the result as a small model reads it."""
+        outcome = done.outcome
+        if outcome is None:
+            text = f"{shorten(result.text)}\n{describe_next(self._context.asked)}"
+            return msgspec.structs.replace(result, text=text)
+        if outcome.status == "done":
+            text = self._runner.redact(describe_result(outcome, done.params, self._context.data, self._context.asked))
+            return msgspec.structs.replace(result, text=text)
+        fault = outcome.code if outcome.code in CALL_FAULTS else ""
+        example = find_example(self._context.small, call.name)
+        text = self._runner.redact(describe_fault(outcome, done.params, self._context.data, example))
+        return msgspec.structs.replace(result, text=text, fault=fault and f"{fault}: {outcome.command}")
+
+    def may_repeat(self, call: ParsedCall) -> bool:
+        return self._runner.is_status_query(call)
+
+    def find_commands(self, query: str) -> list[str]:
+        lines = find_commands(self._context.small, query)
+        self._context.found += [one.tool.command for one in lines if one.tool.command not in self._context.found]
+        return [one.text for one in lines]
 
     def describe_skipped(self, count: int, reason: str) -> tuple[str, str]:
         text = reason or f"{count} calls were not made: one answer may hold {self.limits.calls} calls."
@@ -166,6 +206,7 @@ class KeeperLoop(AgentLoop):
 
     def _record(self, call: ParsedCall, done: ToolRun) -> CallResult:
         self.calls.append(done.call)
+        step = CallStep(done.command or str(done.call["input"].get("command", "")), done.call["status"], done.changes)
         if done.call["status"] == "parked":
             self.waiting = call, done
             return CallResult(end=LoopEnd(ended="waiting"), skip=_AFTER_PENDING)
@@ -173,7 +214,7 @@ class KeeperLoop(AgentLoop):
             raise NotAuthenticated(done.message)
         if done.code == OutOfEnergy.code:
             return CallResult(text=done.told, end=LoopEnd(ended="energy_limit", error=done.message), skip=done.message)
-        return CallResult(text=done.told)
+        return CallResult(text=done.told, step=step)
 
     def _describe_end(self, end: LoopEnd) -> LoopEnd:
         """Return the outcome of the request, with the reason if it was not done."""

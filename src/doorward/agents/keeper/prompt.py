@@ -14,7 +14,19 @@ import msgspec
 
 from doorward.agents import tool_results
 from doorward.agents.keeper.tools import TOOLS
-from doorward.agents.models.model import ChatTurn, Model, Prompt, ToolSpec, UndoableChange
+from doorward.agents.models.answer_shape import build_shape
+from doorward.agents.models.model import ChatTurn, ConstrainedModel, Model, Prompt, ToolSpec, UndoableChange
+from doorward.agents.small_models.command_lines import write_call
+from doorward.agents.small_models.context import (
+    GIT_WORDS,
+    NextStep,
+    Search,
+    SmallContext,
+    build_instructions,
+    list_callable,
+)
+from doorward.agents.small_models.mentions import request_words
+from doorward.agents.small_models.size import is_small
 from doorward.agents.token_budget import (
     IN_PROCESS_MODELS,
     TokenBudget,
@@ -28,13 +40,30 @@ from doorward.config.settings import KeeperSettings
 from doorward.core import redact
 from doorward.core.command import Command
 from doorward.core.model import Caller
+from doorward.core.names import RUN_COMMAND
 from doorward.gate.recipes.policy import Policy
 from doorward.shell.session import ShellSession
 from doorward.shell.stages import workspace_path
 from doorward.store.collection_profiles import CollectionProfile
 
+_SMALL_ANSWER = 600
+"""The longest answer of a small model, in tokens."""
 _COMMAND_SHARE = 0.4
 """The share of the prompt that the list of commands may take."""
+_MAX_CHANGES = 3
+_ANY_PROGRAM = "shell/grep"
+"""Where it is offered, lines of the session shell are useful."""
+_LINE_TOOL = ToolSpec(
+    RUN_COMMAND,
+    'run_command {"command": text}: run a line of a shell with ls, cat, grep, wc, head, tail, sort, cut, mv, git and '
+    "pipes, for files, logs and the repository.",
+    {
+        "type": "object",
+        "properties": {"command": {"type": "string"}},
+        "required": ["command"],
+        "additionalProperties": False,
+    },
+)
 USEFUL_COMMANDS: tuple[str, ...] = tuple(json.loads(files(__package__).joinpath("useful.json").read_text()))
 """Commands that most requests need, the most useful first."""
 
@@ -64,6 +93,38 @@ class KeeperContext(msgspec.Struct, kw_only=True):
     history: int = 0
     """How many of the session's last shell lines are shown."""
 
+    now: float = 0.0
+    search: Search = lambda query, among, limit: ()
+    found: list[str] = []
+    """Commands that a small model searched for."""
+
+    @property
+    def small(self) -> SmallContext:
+        """The input for the short context of a small model."""
+        last = [asked for asked, _ in self.session.talk[-1:]]
+        changes = "\n".join(f"{one.execution}: {one.says}" for one in self.changes[:_MAX_CHANGES])
+        undo = f"Your last changes, for undo:\n{tool_results.mark_as_data(changes)}" if changes else ""
+        return SmallContext(
+            intro=f"You are the keeper of this Doorward server and carry out requests of {self.caller.id}.",
+            asked="\n".join([self.asked, *last]),
+            now=self.now,
+            offered=self.offered,
+            waits=self.waits,
+            search=self.search,
+            data=self.data,
+            files=self.files,
+            notes=[note for note in (self.context, undo) if note],
+            line_tool=self._line_tool if any(one.name == _ANY_PROGRAM for one in self.offered) else None,
+            found=self.found,
+        )
+
+    @property
+    def _line_tool(self) -> ToolSpec:
+        """The tool for lines of the shell, with an example that fits the request."""
+        about_git = set(request_words(self.asked)) & GIT_WORDS
+        example = write_call(RUN_COMMAND, {"command": "git log -1 --stat" if about_git else "grep -c ERROR app.log"})
+        return msgspec.structs.replace(_LINE_TOOL, description=f"{_LINE_TOOL.description} Example: {example}")
+
     @property
     def folder(self) -> str | None:
         """The session's folder relative to the workspace; empty for the workspace itself, None outside it."""
@@ -76,12 +137,24 @@ class KeeperContext(msgspec.Struct, kw_only=True):
         return self.session.history[-self.history :] if self.history else []
 
 
-def build_prompt(brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn]) -> Prompt:
-    """Build the prompt within the token limit. `so_far` holds the steps of this request."""
+def build_prompt(
+    brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn], *, next_step: NextStep = "any"
+) -> Prompt:
+    """Build the prompt within the token limit. `so_far` holds the steps of this request.
+
+    `next_step` limits a model that keeps to a shape.
+    """
     shown, most = token_limits(model, brief.limits.shown_tokens, brief.limits.answer_tokens)
     budget = TokenBudget(model, shown)
     tools: Sequence[ToolSpec]
-    if model.name in IN_PROCESS_MODELS:
+    shape = None
+    if is_small(model):
+        made = build_instructions(brief.small, model.count)
+        head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
+        if isinstance(model, ConstrainedModel) and model.constrains:
+            callable_tools, words_too = list_callable(made, next_step, is_first=not so_far)
+            shape = build_shape(callable_tools, words_too=words_too)
+    elif model.name in IN_PROCESS_MODELS:
         tools = [describe_house_tool(brief, command) for command in brief.offered]
         head = _build_instructions(brief)
     else:
@@ -101,6 +174,7 @@ def build_prompt(brief: KeeperContext, model: Model, so_far: Sequence[ChatTurn])
         folder=brief.folder,
         data=brief.data,
         files=brief.files,
+        shape=shape,
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 from doorward.agents import undoable_changes
 from doorward.agents.answers import fallback_note
 from doorward.agents.calls.parsed import ParsedCall
+from doorward.agents.command_search import search_commands
 from doorward.agents.context import ModelSource
 from doorward.agents.data_profiles import profile_data
 from doorward.agents.folder_files import list_files
@@ -111,6 +112,8 @@ class KeeperService:
             limits=ctx.services.settings.keeper,
             context=context,
             history=history,
+            now=ctx.services.clock.now(),
+            search=search_commands(ctx.services, caller.tenant),
         )
         brief.data = await profile_data(ctx.services, caller, policy, offered)
         brief.files = await list_files(ctx.services, caller, ctx.call.room, policy, offered, brief.folder)

@@ -55,6 +55,13 @@ class ToolRun(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     part: bool = False
     """Whether only a part of the tool call waits for approval, such as one command of a line."""
+    outcome: Outcome | None = None
+    """The outcome of a single command that did not have to wait."""
+    params: Mapping[str, Any] = {}
+    command: str = ""
+    """The name of the command that was run; empty for a line."""
+    changes: bool = True
+    """Whether it may have changed something."""
 
 
 class ToolRunner:
@@ -196,14 +203,18 @@ class ToolRunner:
         outcome = await self._ctx.services.run_nested(hide_secrets(self._ctx, self._session).call, name, params, ticket)
         waits = outcome.ticket if outcome.status == "parked" else await self._pending_ticket()
         status: Status = "parked" if waits else outcome.status
-        output = self._redact(outcome.message if outcome.status == "parked" else outcome.text)
+        output = self.redact(outcome.message if outcome.status == "parked" else outcome.text)
         call = self._finish(tool, given, output, status, outcome.call, waits)
         return ToolRun(
             call=call,
-            told=self._redact(_result_text(outcome, waits)),
+            told=self.redact(_result_text(outcome, waits)),
             code=outcome.code,
-            message=self._redact(outcome.message),
+            message=self.redact(outcome.message),
             part=bool(waits) and outcome.status != "parked",
+            outcome=None if waits else outcome,
+            params=params,
+            command=outcome.command or _visible_name(name),
+            changes=command is None or not command.reads_only,
         )
 
     async def _run_line(self, text: str) -> ToolRun:
@@ -213,7 +224,7 @@ class ToolRunner:
         waits = await self._pending_ticket()
         status = _line_status(said, waits)
         printed = "\n".join(filter(None, (said.stdout.rstrip("\n"), said.stderr.rstrip("\n"))))
-        output = self._truncate(self._redact(printed))
+        output = self._truncate(self.redact(printed))
         last = said.steps[-1] if said.steps else None
         execution = last["call"] if last is not None else ""
         call = self._finish("run_command", given, output, status, execution or self._ctx.call.id, waits)
@@ -228,7 +239,7 @@ class ToolRunner:
             )
         told_ = f"run_command: {status} (exit code {said.exit_code}).\n{tool_results.mark_as_data(output)}"
         message = said.stderr.strip().rpartition("\n")[2] or f"The line ended with exit code {said.exit_code}."
-        return ToolRun(call=call, told=told_, code=code, message=self._redact(message))
+        return ToolRun(call=call, told=told_, code=code, message=self.redact(message))
 
     def _refuse(self, wanted: ParsedCall, fault: DoorwardError) -> ToolRun:
         given = {"command": _visible_name(wanted.name)}
@@ -269,7 +280,7 @@ class ToolRunner:
             await approvals.expire_all_now(self._ctx.store, others, self._ctx.services.clock.now())
         return first
 
-    def _redact(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Redact the session's secret variables; no model sees them."""
         return redact_secrets(text, self._session.secrets)
 

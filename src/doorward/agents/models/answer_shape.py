@@ -35,8 +35,11 @@ class NotShaped(Exception):
     """The text is not an answer of this shape."""
 
 
-def build_shape(tools: Sequence[ToolSpec], *, answer_characters: int = 0) -> dict[str, Any]:
-    """Build the schema of an answer: one call of a tool, or words of at most so many characters (0: no limit)."""
+def build_shape(tools: Sequence[ToolSpec], *, answer_characters: int = 0, words_too: bool = True) -> dict[str, Any]:
+    """Build the schema of an answer: one call of a tool, or words of at most so many characters (0: no limit).
+
+    Without `words_too`, the answer must be a call.
+    """
     words: dict[str, Any] = {"type": "string"}
     if answer_characters:
         words["maxLength"] = answer_characters
@@ -44,7 +47,7 @@ def build_shape(tools: Sequence[ToolSpec], *, answer_characters: int = 0) -> dic
         _object({NAME: {"const": one.name}, ARGUMENTS: _simplify_arguments(one.schema)}, (NAME, ARGUMENTS))
         for one in tools
     ]
-    return {"anyOf": [*calls, _object({ANSWER: words}, (ANSWER,))]}
+    return {"anyOf": [*calls, *([_object({ANSWER: words}, (ANSWER,))] if words_too or not calls else [])]}
 
 
 def write_call(call: NativeCall) -> str:

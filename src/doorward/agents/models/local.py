@@ -49,6 +49,7 @@ class LocalModel(RemoteModel):
         )
         super().__init__(provider, name, limits, {}, Cooldown())
         self.context = given.context
+        self.small = given.small != "off"
         self._settings = given
         self._available = available
         self._process: LocalProcess | None = None

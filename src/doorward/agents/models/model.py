@@ -164,6 +164,13 @@ class ConstrainedModel(Protocol):
 
 
 @runtime_checkable
+class SizedModel(Protocol):
+    """A model that says whether it is small. Small models get a short context."""
+
+    small: bool
+
+
+@runtime_checkable
 class LoadableModel(Protocol):
     """A model that must be loaded before it answers, which takes a while, and that has a limited context."""
 

@@ -14,6 +14,10 @@ import msgspec
 from doorward.agents.models.provider import ModelProvider
 
 _MILLION = 1_000_000
+_SMALL_CONTEXT = 16_384
+_SMALL_BILLIONS = 14
+_PARAMETERS = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d+)?)b(?![a-z])")
+"""The number of parameters in a name such as qwen2.5-coder:1.5b."""
 _VERSION = re.compile(r"-(?:latest|\d{4}-\d{2}-\d{2}|\d{8})$")
 
 
@@ -71,6 +75,19 @@ def find_context(provider: ModelProvider, model: str) -> int:
     """Return the context of a model of a known service in tokens; 0 if it is not known."""
     found = _find_entry(provider, model)
     return found[2] if found else 0
+
+
+def is_small_model(provider: ModelProvider, model: str) -> bool:
+    """Whether a model is small: by its settings, its context, or the number of parameters in its name.
+
+    Only models on this machine are judged by their name.
+    """
+    if provider.settings.small != "auto":
+        return provider.settings.small == "on"
+    if 0 < find_context(provider, model) <= _SMALL_CONTEXT:
+        return True
+    billions = _PARAMETERS.findall(model.lower())
+    return not provider.is_remote and bool(billions) and float(billions[-1]) <= _SMALL_BILLIONS
 
 
 def _find_entry(provider: ModelProvider, model: str) -> tuple[float, float, int] | None:

@@ -15,7 +15,7 @@ from doorward.agents.models.answer_shape import NotShaped, parse_shaped
 from doorward.agents.models.daily_spending import SETTING as SPENDING_LIMIT
 from doorward.agents.models.daily_spending import DailySpending
 from doorward.agents.models.model import AnswerPiece, ModelFailed, Prompt, TextPiece, TokenUsage
-from doorward.agents.models.prices import find_price
+from doorward.agents.models.prices import find_price, is_small_model
 from doorward.agents.models.provider import ModelProvider, load_key
 from doorward.agents.models.timeouts import Cooldown, IdleTimeout, format_seconds
 from doorward.agents.models.token_counter import TokenCounter, count_tokens
@@ -69,6 +69,8 @@ class RemoteModel:
         self.price = find_price(provider, model, limits.prices)
         """Its price; None if it is not known."""
         self._spending = spending or DailySpending()
+        self.small = is_small_model(provider, model)
+        """Whether it gets the short context of small models."""
         self.constrains = provider.constrains
         """Whether answers can be constrained to a shape, until the provider shows that they cannot."""
 

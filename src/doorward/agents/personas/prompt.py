@@ -14,7 +14,18 @@ from typing import Any
 import msgspec
 
 from doorward.agents import tool_results
-from doorward.agents.models.model import ChatTurn, Model, NativeCall, Prompt, ToolSpec, UndoableChange
+from doorward.agents.models.answer_shape import build_shape
+from doorward.agents.models.model import (
+    ChatTurn,
+    ConstrainedModel,
+    Model,
+    NativeCall,
+    Prompt,
+    ToolSpec,
+    UndoableChange,
+)
+from doorward.agents.small_models.context import NextStep, Search, SmallContext, build_instructions, list_callable
+from doorward.agents.small_models.size import is_small
 from doorward.agents.token_budget import TokenBudget, fit_transcript, token_limits, truncate_turn, turn_text
 from doorward.agents.tool_descriptions import describe_tool, list_areas, tool_text
 from doorward.core import redact
@@ -27,6 +38,8 @@ from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Room
 from doorward.store.collection_profiles import CollectionProfile
 
+_SMALL_ANSWER = 600
+"""The longest answer of a small model, in tokens."""
 _TOOL_SHARE = 0.5
 """The share of the prompt that tools may take. Beyond it the model gets a short list and a search command."""
 _SEARCH_COMMANDS = ("help/search", "help/describe")
@@ -56,19 +69,41 @@ class TurnContext(msgspec.Struct, kw_only=True):
     """The collections that the persona may list for the asker."""
     files: tuple[str, ...] = ()
     """The files of the room's workspace."""
+    now: float = 0.0
+    search: Search = lambda query, among, limit: ()
+    found: list[str] = []
+    """Commands that a small model searched for."""
     aside: frozenset[str] = frozenset()
     """Ids of messages left out of the history: the cards of calls whose results are new."""
 
 
 def build_prompt(
-    scene: TurnContext, offered: Sequence[Command], policy: Policy | None, model: Model, so_far: Sequence[ChatTurn]
+    scene: TurnContext,
+    offered: Sequence[Command],
+    policy: Policy | None,
+    model: Model,
+    so_far: Sequence[ChatTurn],
+    *,
+    next_step: NextStep = "any",
 ) -> Prompt:
-    """Build the prompt within the persona's token limit. `so_far` holds the steps of this turn."""
+    """Build the prompt within the persona's token limit. `so_far` holds the steps of this turn.
+
+    `next_step` limits a model that keeps to a shape.
+    """
     persona = scene.persona
     shown, most = token_limits(model, persona.context_tokens, persona.answer_tokens)
     room_left = TokenBudget(model, shown)
-    tools, rest = _select_tools(offered, policy, room_left)
-    head = _build_instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)
+    shape = None
+    tools: Sequence[ToolSpec]
+    if is_small(model) and offered:
+        made = build_instructions(small_context(scene, offered, policy), model.count)
+        head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
+        if isinstance(model, ConstrainedModel) and model.constrains:
+            callable_tools, words_too = list_callable(made, next_step, is_first=not so_far)
+            shape = build_shape(callable_tools, words_too=words_too)
+    else:
+        tools, rest = _select_tools(offered, policy, room_left)
+        head = _build_instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)
     room_left.spend(head)
     own = fit_transcript(so_far, room_left)
     said, dropped = _fit_history(scene, room_left)
@@ -83,6 +118,26 @@ def build_prompt(
         changes=scene.changes,
         data=scene.data,
         files=scene.files,
+        shape=shape,
+    )
+
+
+def small_context(scene: TurnContext, offered: Sequence[Command], policy: Policy | None) -> SmallContext:
+    """The input for the short context of a small model."""
+    persona, room, topic = scene.persona, scene.room, scene.topic
+    earlier = [one.text for one in scene.history if topic is not None and one.sender == topic.sender and one.text]
+    asked = [topic.text] if topic is not None else []
+    return SmallContext(
+        intro=f"You are {persona.display_name}, known as @{persona.id}, an AI in the room {room.id!r}. {persona.bio}",
+        asked=redact.text("\n".join([*asked, *(one for one in earlier[-2:] if one not in asked)])),
+        now=scene.now,
+        offered=offered,
+        waits=lambda command: command.asks_first or (policy is not None and policy.approval_terms(command) is not None),
+        search=scene.search,
+        data=scene.data,
+        files=scene.files,
+        notes=[f"Members: {_describe_members(room, persona.id)}. Each message starts with the name of its sender."],
+        found=scene.found,
     )
 
 

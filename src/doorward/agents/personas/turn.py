@@ -8,22 +8,33 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from doorward.agents import undoable_changes
+from doorward.agents import tool_results, undoable_changes
 from doorward.agents.answers import OnText, correct_missing_call, fallback_note, only_mentions_command
 from doorward.agents.calls.answer_parser import parse_in_thread
 from doorward.agents.calls.parsed import ParsedCall
+from doorward.agents.command_search import search_commands
 from doorward.agents.context import AgentContext
 from doorward.agents.data_profiles import profile_data
 from doorward.agents.drafts import RoomDraft
 from doorward.agents.folder_files import list_files
+from doorward.agents.grounding import CallStep
 from doorward.agents.loop import AgentLoop, CallResult, LoopEnd, LoopLimits
 from doorward.agents.models.model import ChatTurn, Model, Prompt, UndoableChange
-from doorward.agents.personas.prompt import TurnContext, build_prompt, call_from_card, result_from_card
+from doorward.agents.personas.prompt import (
+    TurnContext,
+    build_prompt,
+    call_from_card,
+    result_from_card,
+    small_context,
+)
 from doorward.agents.personas.tool_calls import ToolCalls, get_card
 from doorward.agents.quotations import QuotationCheck
+from doorward.agents.small_models.context import find_commands, find_example
+from doorward.agents.small_models.results import CALL_FAULTS, describe_fault, describe_result
 from doorward.core.command import Command
 from doorward.core.errors import NotFound, Refused
 from doorward.core.ids import new_id
+from doorward.core.model import Outcome
 from doorward.core.names import wire_name
 from doorward.gate.recipes.policy import Policy
 from doorward.rooms.message import Card, Message
@@ -161,6 +172,7 @@ class PersonaTurn(AgentLoop):
         if policy is not None:
             scene.data = await profile_data(services, caller, policy, offered)
             scene.files = await list_files(services, caller, room.id, policy, offered, "")
+        scene.now, scene.search = services.clock.now(), search_commands(services, caller.tenant)
 
     def _list_commands(self) -> list[Command]:
         """List the commands that the persona may run for the asker."""
@@ -169,6 +181,10 @@ class PersonaTurn(AgentLoop):
         except Refused:
             return []
         return self._context.services.offered(caller, self._room.id)
+
+    @property
+    def asked(self) -> str:
+        return self._scene.topic.text if self._scene.topic is not None else ""
 
     def find_model(self) -> Model | None:
         """Return the model for the next answer; None if the persona is gone from this room."""
@@ -189,7 +205,7 @@ class PersonaTurn(AgentLoop):
         return True
 
     def build_prompt(self, model: Model) -> Prompt:
-        return build_prompt(self._scene, self._offered, self._policy, model, self.transcript)
+        return build_prompt(self._scene, self._offered, self._policy, model, self.transcript, next_step=self.next_step)
 
     def start_draft(self, model: Model) -> OnText:
         self._offered = self._list_commands()
@@ -225,6 +241,8 @@ class PersonaTurn(AgentLoop):
         cards = [part for one in others for part in one.attachments if isinstance(part, Card)]
         made = [ParsedCall(name=card.command, params=card.params) for card in cards]
         texts = [*(turn.text for turn in shown.turns), *results]
+        if self.small:
+            texts.append(tool_results.extract_data(shown.instructions))
         return self._quotations.reasons_not_to_run(calls, texts, made)
 
     def check_call(self, call: ParsedCall) -> CallResult | None:
@@ -241,8 +259,27 @@ class PersonaTurn(AgentLoop):
         if done.waits is not None:
             self.pending.append(done.waits)
             return CallResult(text=done.text, end=LoopEnd(ended="waiting"))
+        text, fault = self._shorten(call, done.outcome) if self.small else (done.text, "")
         full = done.outcome.status == "refused" and done.outcome.rule.startswith("recipe: maxCommandsPerResponse")
-        return CallResult(text=done.text, skip=done.outcome.message if full else "")
+        command, registry = done.outcome.command, self._context.services.registry
+        step = CallStep(command, done.outcome.status, command not in registry or not registry[command].reads_only)
+        return CallResult(text=text, fault=fault, step=step, skip=done.outcome.message if full else "")
+
+    def withdraw_draft(self) -> None:
+        self._draft.finish()
+
+    def _shorten(self, call: ParsedCall, outcome: Outcome) -> tuple[str, str]:
+        """Return a result as a small model reads it, and what was wrong with the call."""
+        if outcome.status == "done":
+            return describe_result(outcome, call.params or {}, self._scene.data, self.asked), ""
+        example = find_example(small_context(self._scene, self._offered, self._policy), call.name)
+        fault = f"{outcome.code}: {outcome.command}" if outcome.code in CALL_FAULTS else ""
+        return describe_fault(outcome, call.params or {}, self._scene.data, example), fault
+
+    def find_commands(self, query: str) -> list[str]:
+        lines = find_commands(small_context(self._scene, self._offered, self._policy), query)
+        self._scene.found += [one.tool.command for one in lines if one.tool.command not in self._scene.found]
+        return [one.text for one in lines]
 
     def describe_skipped(self, count: int, reason: str) -> tuple[str, str]:
         reason = reason or f"One answer may hold {self.limits.calls} calls."

@@ -35,6 +35,8 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the provider requires an API key; a model server on your own machine often does not."""
     constrain: Literal["auto", "on", "off"] = "auto"
     """Whether answers may be constrained to a JSON schema; `auto` means on this machine, and not for `anthropic`."""
+    small: Literal["auto", "on", "off"] = "auto"
+    """Whether its models get the short context of small models; `auto` goes by their context and name."""
     plain_http: bool = False
     """Whether the API key may be sent unencrypted, over http, to another machine."""
     connect_seconds: Seconds = 10.0
@@ -56,6 +58,8 @@ class LocalModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """The number of threads; more than the machine has processors slows the model down."""
     context: Annotated[int, Meta(ge=512, le=1_048_576)] = 8_192
     """The context size in tokens, including the answer; a larger one takes more memory."""
+    small: Literal["auto", "on", "off"] = "auto"
+    """Whether it gets the short context of small models; `auto` means yes."""
     temperature: Annotated[float, Meta(ge=0, le=2)] = 0.2
     """The sampling temperature; 0 always picks the likeliest token."""
     load_seconds: Seconds = 120.0
