@@ -61,8 +61,7 @@ class Match(msgspec.Struct, frozen=True):
 
 class Lexicon:
     def __init__(self, data: tuple[CollectionProfile, ...]) -> None:
-        self.all = data
-        self.collections = {one.name: one for one in data if one.kind != "system"}
+        self.collections = {one.name: one for one in data}
         self._phrases: dict[str, list[tuple[tuple[str, ...], Meaning]]] = {}
         self._words: set[str] = set()
         for one in self.collections.values():
@@ -70,7 +69,7 @@ class Lexicon:
             for field in one.fields:
                 self._add_field(one, field)
         self._slips: dict[str, list[str]] = {}
-        for word in self._words | _vocabulary():
+        for word in self._words:
             for edit in edits(word):
                 self._slips.setdefault(edit, []).append(word)
 
@@ -104,7 +103,10 @@ class Lexicon:
             ):
                 continue
             near = {
-                other for edit in edits(word) for other in self._slips.get(edit, ()) if is_one_slip_away(word, other)
+                other
+                for edit in edits(word)
+                for other in (*self._slips.get(edit, ()), *_grammar_slips().get(edit, ()))
+                if is_one_slip_away(word, other)
             }
             own = near & self._words
             if len(own) == 1 or len({stem(one) for one in own}) == 1:
@@ -239,6 +241,16 @@ def _vocabulary() -> frozenset[str]:
 
 
 @cache
+def _grammar_slips() -> dict[str, list[str]]:
+    """By each word with a letter left out, the words of the grammar that it can come from."""
+    found: dict[str, list[str]] = {}
+    for word in _vocabulary():
+        for edit in edits(word):
+            found.setdefault(edit, []).append(word)
+    return found
+
+
+@cache
 def _known_stems() -> frozenset[str]:
     return frozenset(synonyms()) | frozenset(stem(word) for word in (*_vocabulary(), *common_words()))
 
@@ -246,8 +258,12 @@ def _known_stems() -> frozenset[str]:
 _lexicons: OrderedDict[tuple[int, ...], tuple[tuple[CollectionProfile, ...], Lexicon]] = OrderedDict()
 
 
-def lexicon_of(data: tuple[CollectionProfile, ...]) -> Lexicon:
-    """Return the lexicon of these profiles; the last few are kept, because a request is read for each of its steps."""
+def lexicon_of(profiles: tuple[CollectionProfile, ...]) -> Lexicon:
+    """Return the lexicon of people's own collections; the last few are kept, because they seldom change.
+
+    Doorward's own collections change with every call. Topics know them.
+    """
+    data = tuple(one for one in profiles if one.kind != "system")
     key = tuple(map(id, data))  # the profiles are kept below, so that their ids stay theirs
     known = _lexicons.get(key)
     if known is None:

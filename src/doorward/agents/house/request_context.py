@@ -53,7 +53,11 @@ class RequestContext:
         """Names of files, commands, rooms and people, which are no slips of the keyboard."""
         texts = [*self.conversation.files, *self.tools, *self.conversation.names]
         texts += [
-            str(one) for each in self.lexicon.all if each.kind == "system" for f in each.fields for one in f.values
+            str(one)
+            for each in self.conversation.data
+            if each.kind == "system"
+            for f in each.fields
+            for one in f.values
         ]
         return frozenset(word for text in texts for word in _WORDS.findall(text.lower()))
 
