@@ -38,6 +38,7 @@ def _read(wording: Wording, topic: RecordTopic) -> RecordQuery | None:
     who = bool(topic.people) and wording.has(_WHO)
     group = wording.group(topic.fields)
     grouped = set(wording.used)
+    span, limit = wording.span(), wording.limit()
     nouns = wording.take(topic.words)
     qualities, negated = _qualities(wording, topic, grouped)
     alone = any(one.alone == "*" or (one.alone and wording.has(one.alone)) for one in qualities)
@@ -46,13 +47,11 @@ def _read(wording: Wording, topic: RecordTopic) -> RecordQuery | None:
     count = wording.count()
     if not (topic.bare or group or wording.has("most recent")) and (nouns or who) and wording.take(_MOST):
         group = "caller" if who or wording.has("caller|agent|user|persona|person") else "command"
-    span = wording.span()
     if span is not None and not topic.line:
         wording.take("create|make|add|new|open|begin|appear")
     command = wording.command() if topic.verbs and not topic.about else ""
     if command and wording.has(words_of("help")["describe"]):
         return None
-    limit = wording.limit()
     about_words = topic.about + ("|for" if topic.about and wording.has("search|look|find") else "")
     about_starts = min(wording.find(about_words) - wording.used, default=None) if topic.about else None
     person = ""

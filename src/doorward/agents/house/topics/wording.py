@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from doorward.agents.house.dates import TimeSpan
@@ -24,7 +25,8 @@ _BETWEEN = _words("a|an|the|'s|our|my|your|all|any|of|there|these|those|this")
 _BEFORE_NAME = _words("the|our|room|user|channel|recipe|persona")
 _DO = _words("do|done|doing|run|make|made|try|tried|call|execute|executed|use|used|up|say|write|post|mention")
 _DID = _words("did|ran|made|tried|executed|used|attempted|requested|performed|said|wrote")
-_NEWEST = "last|latest|newest|most recent|recent|recently|lately"
+_JOINTS = _words("in|of|from|by|at|on|to|for|about|?")
+_NEWEST = "last|latest|newest|most recent|most recently|recent|recently|lately"
 _OLDEST = "first|oldest|earliest"
 _COMMAND = re.compile(r"[a-z][\w-]*(?:/[\w.-]+)+")
 _NO_NAMES = _words("not|no|without|except|other|than|more|less|fewer|or|but|only|both|between")
@@ -123,9 +125,10 @@ class Wording:
                     return Limit(min(int(number), 200), newest)
                 if tokens[place].lower in ("few", "several", "couple", "some"):
                     self.used.add(place)
-        if any(tokens[one].lower in ("recent", "recently", "lately") for one in found):
+        lately = self.find("recent|recently|lately")
+        if lately & found and not self.has("most recent|most recently"):
             return Limit(0, newest)
-        behind = (one.lower for one in tokens[max(found) + 1 : max(found) + 4] if one.kind == "word")
+        behind = list(takewhile(lambda one: one not in _JOINTS, (one.lower for one in tokens[max(found) + 1 :])))[:3]
         plural = any(one.endswith("s") and singular(one) != one and one not in ("was", "is", "has") for one in behind)
         return Limit(0 if plural else 1, newest)
 
