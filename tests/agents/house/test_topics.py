@@ -161,6 +161,26 @@ async def test_other_things_are_left_alone(request_: str) -> None:
     assert (answer.calls, answer.acts) == ([], False)
 
 
+@pytest.mark.parametrize(
+    ("request_", "most"),
+    [
+        ("show the latest thing written in lounge", 1),
+        ("newest message in sales please", 1),
+        ("what did somebody say last in the room gym", 1),
+        ("the last 3 messages in lounge", 3),
+    ],
+)
+async def test_only_as_many_messages_are_told_as_are_asked_for(request_: str, most: int) -> None:
+    items = [{"sender": "anna", "at": f"2027-01-10T09:3{at}:00Z", "text": f"note {at}"} for at in range(5)]
+    assert (await ask(request_)).params["limit"] == most + 1
+    assert (await ask(request_, result("data/list", {"items": items}))).text.count("\n- ") == most
+
+
+@pytest.mark.parametrize("request_", ["which log files are there", "which files talk about lamps, in which file"])
+async def test_questions_about_files_are_not_answered_from_the_log_or_the_messages(request_: str) -> None:
+    assert (await ask(request_)).calls == []
+
+
 async def test_known_names_count_and_other_words_do_not() -> None:
     rooms = profile("rooms", name=("lounge", "night shift"))
     assert (await ask("who is in lounge", data=(rooms,))).calls == [("room/who", {"name": "lounge"})]

@@ -1,12 +1,12 @@
-"""One room: who is in it, its topic and its recipe."""
+"""One room: who is in it, its topic and the rules of its recipe."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
+from doorward.agents.house.plan import NotOffered, Reading, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.sentences import in_a_row, name, number, one_line
+from doorward.agents.house.sentences import bullets, field_words, in_a_row, name, number, one_line, value
 from doorward.agents.house.topics.vocabulary import words_of
 from doorward.agents.house.topics.wording import Wording
 
@@ -63,3 +63,19 @@ def _show(context: RequestContext, room: str, what: str) -> Steps:
         return governs or f"The room {name(room)} has no recipe."
     about = f"The topic of the room {name(room)}: “{topic}”." if topic else f"The room {name(room)} has no topic."
     return f"{about} {governs}".strip()
+
+
+def show_recipe(context: RequestContext, id: str) -> Steps:
+    """Show the rules of a recipe."""
+    if not context.offered("recipe/show"):
+        raise NotOffered("recipe/show")
+    (result,) = yield [Step("recipe/show", {"id": id})]
+    body = result.value.get("recipe") if isinstance(result.value, dict) else None
+    if not isinstance(body, dict):
+        raise Unknown(f"I do not know how to show the recipe {name(id)}.")
+    strategy = body.get("strategy")
+    rules = strategy.get("aiCommands") if isinstance(strategy, dict) else None
+    lines = [f"{field_words(key)}: {value(key, one)}" for key, one in rules.items()] if isinstance(rules, dict) else []
+    called, description = str(body.get("displayName") or id), one_line(str(body.get("description") or ""))
+    head = f"The recipe {name(id)} is called {name(called)}: “{description}”"
+    return f"{head}\nIts rules for commands of AIs:\n{bullets(lines)}" if lines else head

@@ -7,7 +7,7 @@ from typing import Any
 
 from doorward.agents.house.plan import Reading, Steps
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.topics.recipe import show_recipe
+from doorward.agents.house.topics.rooms import show_recipe
 from doorward.agents.house.topics.system_lists import RecordQuery, answer_query
 from doorward.agents.house.topics.vocabulary import Quality, RecordTopic, vocabulary, words_of
 from doorward.agents.house.topics.wording import Wording
