@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -22,15 +20,14 @@ from doorward.core.command import Example
 
 _MAX_PHRASE = 400
 _MAX_TEXT = 4_000
-_SURE, _CLEAR = 0.72, 0.12
-_NEAR = 0.45
+_SURE, _CLEAR = 0.65, 0.1
+_NEAR = 0.5
 _MOST_NEAR = 3
-_GUESSED = 0.6
 _IGNORED = ("sh/", "agent/ask", "help/")
 _RUN = re.compile(
     r"(?:please )?(?:(?:run|execute|call|start|use|apply)\s+)?(?:the (?:command|program)\s+)?"
     r"(?P<name>[\w/-]+)(?P<rest>.*)",
-    re.I,
+    re.IGNORECASE,
 )
 _ON = re.compile(
     r"\s+(?:the )?(?:lines? |words? |content |file )?(?:(?:on|for|of|with|in) )?(?:the )?(?:file )?"
@@ -40,7 +37,6 @@ _ON = re.compile(
 _HELD_BACK = re.compile(r"[,;?]|\b(?:not|never|don['’]?t|if|unless|but|when|until|or)\b", re.IGNORECASE)
 """Words in a slot that speak against acting."""
 _PRONOUNS = frozenset(("it", "its", "them", "those", "these", "that", "they", "their"))
-_FILES = ("files", "file", "paths", "path")
 
 
 def read_taught(context: RequestContext) -> Reading | None:
@@ -54,22 +50,19 @@ def read_taught(context: RequestContext) -> Reading | None:
                 continue
             fixed = len(SLOT.sub("", use.says))
             if best is None or fixed > best[0]:
-                params = {key: _fill(value, found, tool, key) for key, value in use.params.items()}
-                best = fixed, _reading(context, command, params, f"“{use.says}”", score=0.95, guessed=False)
+                params = {key: _fill(value, found, _properties(tool).get(key)) for key, value in use.params.items()}
+                best = fixed, _reading(context, command, params, f"“{use.says}”", 0.95)
     return best[1] if best else None
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
     """Read the name of a program with a path, or a request that is near to one read-only command only."""
-    named = _read_named(context)
-    if named is not None:
-        return [named]
-    near = _read_near(context)
-    return [near] if near is not None else []
+    found = _read_named(context) or _read_near(context)
+    return [found] if found is not None else []
 
 
 def _reading(
-    context: RequestContext, command: str, params: dict[str, Any], says: str, *, score: float, guessed: bool
+    context: RequestContext, command: str, params: dict[str, Any], says: str, score: float, *, guessed: bool = False
 ) -> Reading:
     def steps() -> Steps:
         (result,) = yield [Step(command, params)]
@@ -133,17 +126,17 @@ def match_slots(says: str, text: str) -> dict[str, str] | None:
     return {name: value.strip("\"'“”` ") for name, value in values.items()}
 
 
-def _fill(value: Any, caught: Mapping[str, str], tool: ToolSpec, key: str) -> Any:
+def _fill(value: Any, caught: Mapping[str, str], spec: Any = None) -> Any:
     """Return a parameter of an example with its slots filled."""
     if isinstance(value, str):
         whole = SLOT.fullmatch(value)
         if whole is not None and whole[1] in caught:
-            return _typed(caught[whole[1]], _properties(tool).get(key))
+            return _typed(caught[whole[1]], spec)
         return SLOT.sub(lambda one: caught.get(one[1], one[0]), value)
     if isinstance(value, list):
-        return [_fill(one, caught, tool, "") for one in value]
+        return [_fill(one, caught) for one in value]
     if isinstance(value, dict):
-        return {name: _fill(one, caught, tool, "") for name, one in value.items()}
+        return {name: _fill(one, caught) for name, one in value.items()}
     return value
 
 
@@ -167,107 +160,77 @@ def _typed(text: str, spec: Any) -> Any:
 def _read_named(context: RequestContext) -> Reading | None:
     """Read `run uname`, `uptime`, `data/describe` or `run sort on notes.txt`: a read-only command and one path."""
     found = _RUN.fullmatch(context.text.strip())
-    if found is None:
+    word = found["name"].lower() if found is not None else ""
+    command = context.offered(word if "/" in word else f"shell/{word}")
+    if found is None or not command or not context.tools[command].reads_only:
         return None
-    word = found["name"].lower()
-    command = context.offered(word) if "/" in word else context.offered(f"shell/{word}")
-    if not command or not context.tools[command].reads_only:
-        return None
-    tool = context.tools[command]
-    rest = found["rest"].strip(" ?.!")
+    properties = _properties(context.tools[command])
     params: dict[str, Any] = {}
+    rest = found["rest"].strip(" ?.!")
     if rest:
         path = _ON.fullmatch(f" {rest}")
-        key = next((one for one in _FILES if one in _properties(tool)), "")
+        key = next((one for one in ("files", "file", "paths", "path") if one in properties), "")
         if path is None or not key:
             return None
-        params = {key: [path["path"]] if _properties(tool)[key].get("type") == "array" else path["path"]}
-    required = tool.schema.get("required") or ()
-    if any(one not in params for one in required):
+        params = {key: [path["path"]] if properties[key].get("type") == "array" else path["path"]}
+    if _lacks_parameter(context.tools[command], params):
         return None
-    return _reading(context, command, params, f"the command {command}", score=0.9, guessed=False)
+    return _reading(context, command, params, f"the command {command}", 0.9)
 
 
-class _Entry(msgspec.Struct, frozen=True):
-    command: str
-    use: Example | None
-    stems: frozenset[str]
+def _lacks_parameter(tool: ToolSpec, params: Mapping[str, Any]) -> bool:
+    return any(one not in params for one in tool.schema.get("required") or ())
 
 
-class _Ranking:
-    """The words of all tools and of their examples, weighed by how rare they are."""
-
-    def __init__(self, tools: Mapping[str, ToolSpec]) -> None:
-        self.entries: list[_Entry] = []
-        for name, tool in tools.items():
-            if name.startswith(_IGNORED):
-                continue
-            summary = tool.description.partition("\n")[0]
-            self.entries.append(_Entry(name, None, _stems(f"{re.sub('[/_]', ' ', name)} {summary}")))
-            self.entries += [_Entry(name, use, _stems(use.says)) for use in tool.uses if "{" not in use.says]
-        seen = Counter(word for one in self.entries for word in one.stems)
-        many = len(self.entries) or 1
-        self._weights = {word: math.log(1 + many / count) for word, count in seen.items()}
-        self._rare = math.log(1 + many)
-
-    def _norm(self, stems: Iterable[str]) -> float:
-        return math.sqrt(sum(self._weights.get(one, self._rare) ** 2 for one in stems)) or 1.0
-
-    def rank(self, text: str) -> list[tuple[float, _Entry]]:
-        """Return the commands with words of a text, the nearest first, each with its nearest example."""
-        asked = _stems(text)
-        norm = self._norm(asked)
-        best: dict[str, tuple[float, _Entry]] = {}
-        for entry in self.entries:
-            shared = sum(self._weights[word] ** 2 for word in asked & entry.stems)
-            score = min(shared / (norm * self._norm(entry.stems)), 1.0)
-            if shared and score > best.get(entry.command, (0.0, entry))[0]:
-                best[entry.command] = (score, entry)
-        return sorted(best.values(), key=lambda one: (-one[0], one[1].command))
-
-
+@lru_cache(maxsize=2_000)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(one) for one in re.findall(r"\w+", text.lower()) if one not in stop_words())
+    return frozenset(stem(one) for one in re.findall(r"[^\W_]+", text.lower()) if one not in stop_words())
 
 
-_RANKINGS: dict[int, _Ranking] = {}
-_MAX_RANKINGS = 8
+class _Match(msgspec.Struct, frozen=True):
+    """How near a request is to a command, by the share of words that it has in common with its nearest example."""
+
+    score: float
+    command: str
+    use: Example | None = None
+    stems: frozenset[str] = frozenset()
 
 
-def _ranked(context: RequestContext) -> list[tuple[float, _Entry]]:
-    """Rank the tools; the same set of tools is offered again and again."""
-    key = hash(
-        frozenset((name, one.description, *(use.says for use in one.uses)) for name, one in context.tools.items())
-    )
-    if key not in _RANKINGS:
-        if len(_RANKINGS) >= _MAX_RANKINGS:
-            _RANKINGS.pop(next(iter(_RANKINGS)))
-        _RANKINGS[key] = _Ranking(context.tools)
-    return _RANKINGS[key].rank(context.text)
+def _rank(context: RequestContext) -> list[_Match]:
+    """Return the commands with words of the request, the nearest first."""
+    asked = _stems(context.text[:_MAX_TEXT])
+    found = []
+    for command, tool in context.tools.items():
+        if command.startswith(_IGNORED):
+            continue
+        best = _Match(0, command)
+        summary = f"{command} {tool.description.partition(chr(10))[0]}"
+        for use in (None, *(one for one in tool.uses if "{" not in one.says)):
+            stems = _stems(use.says if use else summary)
+            score = 2 * len(asked & stems) / (len(asked) + len(stems) or 1)
+            best = _Match(score, command, use, stems) if score > best.score else best
+        found.append(best)
+    return sorted(found, key=lambda one: (-one.score, one.command))
 
 
 def nearest(context: RequestContext) -> list[str]:
     """Return what could be done instead, in the words of its examples."""
-    found = [one for one in _ranked(context) if one[0] >= _NEAR][:_MOST_NEAR]
-    return [f"“{entry.use.says}” ({entry.command})" if entry.use else entry.command for _, entry in found]
+    found = [one for one in _rank(context) if one.score >= _NEAR][:_MOST_NEAR]
+    return [f"“{one.use.says}” ({one.command})" if one.use else one.command for one in found]
 
 
 def _read_near(context: RequestContext) -> Reading | None:
     """Read a request whose words are those of an example of one read-only command, with the example's parameters."""
-    ranked = _ranked(context)
-    if not ranked or ranked[0][0] < _SURE:
-        return None
-    score, entry = ranked[0]
-    tool = context.tools[entry.command]
-    if not tool.reads_only or (len(ranked) > 1 and score - ranked[1][0] < _CLEAR):
-        return None
     asked = context.request
     stems = {asked.tokens[one].stem for one in asked.meaningful}
-    left = stems - entry.stems
     if len(stems) < 2 or any(one.lower in _PRONOUNS for one in asked.tokens) or asked.has("how many"):
         return None
-    params = dict(entry.use.params) if entry.use else {}
-    if left or any(one not in params for one in tool.schema.get("required") or ()):
+    ranked = _rank(context)
+    if not ranked or ranked[0].score < _SURE or (len(ranked) > 1 and ranked[0].score - ranked[1].score < _CLEAR):
         return None
-    says = f"“{entry.use.says}”" if entry.use else entry.command
-    return _reading(context, entry.command, params, says, score=min(score, _GUESSED), guessed=True)
+    best, tool = ranked[0], context.tools[ranked[0].command]
+    params = dict(best.use.params) if best.use else {}
+    if not tool.reads_only or stems - best.stems or _lacks_parameter(tool, params):
+        return None
+    says = f"“{best.use.says}”" if best.use else best.command
+    return _reading(context, best.command, params, says, min(best.score, 0.6), guessed=True)

@@ -8,21 +8,11 @@ import msgspec
 
 from doorward.agents.house.plan import Reading
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.topics import (
-    approvals,
-    calls,
-    help,
-    machine,
-    messages,
-    rooms,
-    schemas,
-    status,
-    things,
-)
+from doorward.agents.house.topics import help, machine, rooms, schemas, status, system_records
 from doorward.agents.house.topics.follow_up import expand, is_elliptic
 from doorward.agents.house.words import name_words, stem
 
-_TOPICS = (status, calls, approvals, messages, rooms, things, schemas, machine, help)
+_TOPICS = (status, rooms, system_records, schemas, machine, help)
 
 
 def read(context: RequestContext) -> Iterable[Reading]:

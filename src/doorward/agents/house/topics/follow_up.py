@@ -76,7 +76,7 @@ def _replaced(context: RequestContext, earlier: str, text: str) -> Iterator[str]
         return
     if not re.fullmatch(r"[\w.@/-]+", rest):
         return
-    for take in (Wording.doer, Wording.room, Wording.command):
+    for take in (Wording.person, Wording.room, Wording.command):
         name = take(Wording(before))
         if name and name != context.conversation.speaker:
             yield re.sub(rf"(?<![\w-]){re.escape(name)}(?![\w-])", rest, earlier, count=1)

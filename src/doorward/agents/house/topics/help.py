@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from doorward.agents.house.plan import NotOffered, Reading, Step, Steps, Unknown, answer_with
 from doorward.agents.house.request_context import RequestContext
@@ -15,13 +14,15 @@ from doorward.agents.house.topics.wording import Wording
 _LEAST = 0.4
 """The score of a search result below which it does not fit."""
 _MOST = 5
+_DESCRIPTION = re.compile(r'"description": ?"((?:[^"\\]|\\.)*)"')
+"""The description in a result that was too long to be shown as a whole."""
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
     words = words_of("help")
     wording = Wording(context)
     if wording.take(words["describe"]):
-        command = wording.command(any_area=True)
+        command = wording.command(any_area=wording.has("command"))
         if command:
             wording.take(words["may"])
             yield wording.reading("describe a command", lambda: _describe(context, command), f"what {command} does")
@@ -33,9 +34,8 @@ def read(context: RequestContext) -> Iterable[Reading]:
         text = f"{number(len(context.tools))} commands are offered to me here, in the areas {areas}."
         yield wording.reading("offered commands", answer_with(text), "the commands that are offered here", 0.9)
     wording = Wording(context)
-    calls = words_of("calls")
     behind = wording.behind(words["search"])
-    if behind and not context.spans and not wording.has(f"{calls['failed']}|{calls['refused']}|not"):
+    if behind and not context.spans and not wording.has("fail|refuse|deny|reject|not"):
         query = context.request.between(min(wording.find(words["search"])), len(context.request)).strip(" ?.!")
         sought = " ".join(one.text for one in behind)
         wording.used |= set(range(len(context.request)))
@@ -45,19 +45,14 @@ def read(context: RequestContext) -> Iterable[Reading]:
 def _describe(context: RequestContext, command: str) -> Steps:
     if context.offered("help/describe"):
         (result,) = yield [Step("help/describe", {"command": command})]
-        one: dict[str, Any] = result.value if isinstance(result.value, dict) else {}
+        one = result.value if isinstance(result.value, dict) else {}
+        cut = _DESCRIPTION.search(result.text)
+        text = str(one.get("description") or one.get("summary") or (cut[1] if cut else ""))
         usage = f"\nUsage: {one_line(str(one['usage']), 300)}" if one.get("usage") else ""
-        text = str(one.get("description") or one.get("summary") or _field(result.text, "description"))
         return f"{name(command)}: “{one_line(text, 600)}”{usage}"
     if command not in context.tools:
         raise NotOffered("help/describe")
     return f"{name(command)}: “{one_line(context.tools[command].description, 600)}”"
-
-
-def _field(text: str, field: str) -> str:
-    """Return a field of a result that was too long to be shown as a whole."""
-    found = re.search(rf'"{field}": ?"((?:[^"\\]|\\.)*)"', text)
-    return found[1].replace("\\n", " ") if found else ""
 
 
 def _search(context: RequestContext, query: str) -> Steps:

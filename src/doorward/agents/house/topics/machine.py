@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from functools import partial
 
 from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
@@ -28,11 +28,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
         wording = Wording(context)
         if wording.take(program.needs):
             wording.take(program.may)
-            yield wording.reading(f"machine: {program.head}", _steps(context, program), program.head.lower())
-
-
-def _steps(context: RequestContext, program: Program) -> Any:
-    return lambda: _run(context, program)
+            yield wording.reading("machine", partial(_run, context, program), program.head.lower())
 
 
 def _run(context: RequestContext, program: Program) -> Steps:
@@ -50,19 +46,17 @@ def describe_program(result: ToolResult, head: str = "") -> str:
     one = result.value if isinstance(result.value, dict) else {}
     if result.value is not None and "exitCode" not in one:
         return describe_result(result)
-    out, errors = str(one.get("stdout", result.text) or ""), str(one.get("stderr") or "")
-    code = one.get("exitCode", 0)
-    lines = out.strip().splitlines()
+    out, errors = str(one.get("stdout", result.text) or "").strip(), str(one.get("stderr") or "").strip()
     parts = []
-    if len(lines) == 1 and len(lines[0]) <= _MAX_LINE and head:
-        parts.append(f"{head}: {name(lines[0].strip())}")
-    elif lines:
+    if head and out and "\n" not in out and len(out) <= _MAX_LINE:
+        parts.append(f"{head}: {name(out)}")
+    elif out:
         parts.append(f"{head or 'It gave'}:\n{quote(out)}")
-    elif not errors.strip():
+    elif not errors:
         parts.append("It ran and gave no output.")
-    if code not in (0, None):
-        parts.append(f"It ended with exit code {code}.")
-    if errors.strip():
+    if one.get("exitCode"):
+        parts.append(f"It ended with exit code {one['exitCode']}.")
+    if errors:
         parts.append(f"It reported:\n{quote(errors)}")
     return "\n".join(parts)
 

@@ -6,96 +6,74 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.plan import NotOffered, Reading, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
-from doorward.agents.house.sentences import bullets, counted, in_a_row, join_parts, name, number, one_line, when
+from doorward.agents.house.sentences import bullets, counted, describe_record, join_parts, name, number, one_line, when
 from doorward.agents.house.topics.vocabulary import words_of
-from doorward.agents.house.topics.wording import Limit, Wording
+from doorward.agents.house.topics.wording import Wording
 from doorward.agents.house.words import singular
 
-_ERRORS = {"includeErrorsOnly": True, "tailLines": 10}
 _TAIL = 20
 _ALL = 5_000
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
     words = words_of("status")
+    for what, steps, says in (
+        ("version", lambda: _status(context, "version"), "the version"),
+        ("status", lambda: _status(context, "status"), "the system status"),
+        ("health", lambda: _health(context), "whether everything is well"),
+    ):
+        wording = Wording(context)
+        if wording.take(words[what]):
+            wording.take(words["health_may" if what == "health" else "status_may"])
+            yield wording.reading(what, steps, says)
     wording = Wording(context)
-    if wording.take(words["version"]):
-        wording.take(words["status_may"])
-        yield wording.reading("version", lambda: _status(context, only_version=True), "the version")
-    wording = Wording(context)
-    if wording.take(words["status"]):
-        wording.take(words["status_may"])
-        yield wording.reading("status", lambda: _status(context), "the system status")
-    wording = Wording(context)
-    if wording.take(words["health"]):
-        wording.take(words["health_may"])
-        yield wording.reading("health", lambda: _health(context), "whether everything is well")
-    wording = Wording(context)
-    if wording.take(words["log"]) and not wording.has("everything|all well|all okay|all good|log in|log out"):
+    files = any(one.lower == "files" for one in context.request.tokens)
+    if wording.take(words["log"]) and not files and not wording.has("everything|all well|all okay|log in|log out"):
         yield _read_log(wording)
 
 
 def _read_log(wording: Wording) -> Reading:
-    words = words_of("status")
-    context = wording.context
+    words, context = words_of("status"), wording.context
     level = "error" if wording.take(words["log_errors"]) else "warning" if wording.take(words["log_warnings"]) else ""
     count, span, limit = wording.count(), wording.span(), wording.limit()
     wording.take(words["log_may"])
     about = [one.text for one in wording.behind(words["log_about"])]
+
+    def steps() -> Steps:
+        if not context.offered("debug/logs"):
+            raise NotOffered("debug/logs")
+        most = (limit.most if limit else 0) or _TAIL
+        pattern = _pattern(level, about)
+        params: dict[str, Any] = {"tailLines": _ALL if span else most}
+        params |= {"includeErrorsOnly": True} if level == "error" else {}
+        (result,) = yield [Step("debug/logs", params | ({"filterPattern": pattern} if pattern else {}))]
+        items, total = [one for one in result.items if isinstance(one, dict)], result.total
+        behind = f" about “{one_line(' '.join(about), 80)}”" if about else ""
+        if span is not None:
+            until = span.until_utc or "9999"
+            items = [one for one in items if span.since_utc <= str(one.get("at") or "") < until]
+            behind, total = f"{behind} {span.says}", len(items)
+        return _describe_log(context, items[-most:], total, level or "line", behind, count=count)
+
     says = f"{level or 'line'}s in the log" + (f" about {' '.join(about)}" if about else "")
-    return wording.reading("log", lambda: _log(context, level, about, span, limit, count=count), says)
+    return wording.reading("log", steps, says)
 
 
-def _log(
-    context: RequestContext,
-    level: str,
-    about: Sequence[str],
-    span: TimeSpan | None,
-    limit: Limit | None,
-    *,
-    count: bool,
-) -> Steps:
-    if not context.offered("debug/logs"):
-        raise NotOffered("debug/logs")
-    wanted = (limit.most if limit else 0) or _TAIL
-    params: dict[str, Any] = {"tailLines": _ALL if span else wanted}
-    if level == "error":
-        params["includeErrorsOnly"] = True
-    patterns = [r'"level":"WARNING"'] if level == "warning" else []
+def _pattern(level: str, about: Sequence[str]) -> str:
+    """Return the pattern of lines that hold all of the words in any order, or one of them if `or` is said."""
     words = [re.escape(singular(one.lower())) for one in about if one.lower() not in ("or", "and")]
+    either = "or" in about or len(words) > 2
+    parts = [r'"level":"WARNING"'] if level == "warning" else []
     if words:
-        both = (
-            "|".join(words) if "or" in about or len(words) > 2 else "|".join({".*".join(words), ".*".join(words[::-1])})
-        )
-        patterns.append(f"(?:{both})")
-    if patterns:
-        params["filterPattern"] = "(?i)" + ".*".join(patterns)
-    (result,) = yield [Step("debug/logs", params)]
-    items = [one for one in result.items if isinstance(one, dict)]
-    total = result.total
-    if span is not None:
-        items = [one for one in items if _is_within(str(one.get("at") or ""), span)]
-        total = len(items)
-    behind = (f" about “{one_line(' '.join(about), 80)}”" if about else "") + (f" {span.says}" if span else "")
-    return describe_log(context, items[-wanted:], total, level or "line", behind, count=count)
+        parts.append(f"(?:{'|'.join(words if either else {'.*'.join(words), '.*'.join(words[::-1])})})")
+    return "(?i)" + ".*".join(parts) if parts else ""
 
 
-def _is_within(at: str, span: TimeSpan) -> bool:
-    return span.since_utc <= at and (not span.until_utc or at < span.until_utc)
-
-
-def describe_log(
-    context: RequestContext,
-    items: Sequence[Mapping[str, Any]],
-    total: int | None,
-    noun: str,
-    behind: str,
-    *,
-    count: bool,
+def _describe_log(
+    context: RequestContext, items: Sequence[Any], total: int | None, noun: str, behind: str = "", *, count: bool
 ) -> str:
     """Describe lines of the log, the newest last."""
     if not items:
@@ -106,7 +84,7 @@ def describe_log(
         return f"{head}."
     which = "" if whole == 1 else ", the newest last"
     if len(items) < whole:
-        which = "; this is the last" if len(items) == 1 else f"; these are the last {number(len(items))}"
+        which = f"; {'this is the last' if len(items) == 1 else f'these are the last {number(len(items))}'}"
     return f"{head}{which}:\n{bullets([_log_line(one, context) for one in items], 200)}"
 
 
@@ -121,78 +99,48 @@ def _health(context: RequestContext) -> Steps:
     first = context.offered("system/status", "ai/report")
     steps = [Step(first)] if first else []
     if context.offered("debug/logs"):
-        steps.append(Step("debug/logs", dict(_ERRORS)))
+        steps.append(Step("debug/logs", {"includeErrorsOnly": True, "tailLines": 10}))
     if not steps:
         raise NotOffered("system/status")
     results = yield steps
-    by_command = {one.command.replace("_", "/", 1): one for one in results}
-    status, report, log = (by_command.get(one) for one in ("system/status", "ai/report", "debug/logs"))
-    problems = _problems(status)
-    errors = log.items if log is not None else []
-    if status is None and log is None:
+    log = results[-1] if steps[-1].command == "debug/logs" else None
+    if first != "system/status" and log is None:
         head = "I cannot see from here whether everything is well, only the calls that were made."
+    elif (log is not None and log.items) or (first == "system/status" and _problems(results[0])):
+        head = "Not everything is well."
     else:
-        head = "Not everything is well." if problems or errors else "Yes, everything is running okay."
-    log_says = describe_log(context, errors, log.total, "error", "", count=False) if log is not None else ""
-    return join_parts([head, describe_status(status) if status else "", _report(report) if report else "", log_says])
+        head = "Yes, everything is running okay."
+    facts = _describe_status(results[0]) if first == "system/status" else _report(results[0]) if first else ""
+    errors = _describe_log(context, log.items, log.total, "error", count=False) if log is not None else ""
+    return join_parts([head, facts, errors])
 
 
-def _problems(status: ToolResult | None) -> list[str]:
-    found = status.value.get("problems") if status is not None and isinstance(status.value, dict) else None
-    return [str(one) for one in found] if isinstance(found, list) else []
-
-
-def _status(context: RequestContext, *, only_version: bool = False) -> Steps:
+def _status(context: RequestContext, what: str) -> Steps:
     if not context.offered("system/status"):
         raise NotOffered("system/status")
     (result,) = yield [Step("system/status")]
-    version = result.value.get("version") if isinstance(result.value, dict) else ""
-    return f"This is Doorward {name(str(version))}." if only_version and version else describe_status(result)
+    if what == "version" and isinstance(result.value, dict):
+        return f"This is Doorward {name(str(result.value.get('version')))}."
+    return _describe_status(result)
 
 
-def describe_status(result: ToolResult) -> str:
+def _problems(status: ToolResult) -> list[Any]:
+    found = status.value.get("problems") if isinstance(status.value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _describe_status(result: ToolResult) -> str:
     """Describe the status of Doorward, its problems first."""
-    one = result.value if isinstance(result.value, dict) else {}
-    parts = []
-    problems = _problems(result)
-    if problems:
-        parts.append(f"Problems: {'; '.join(f'“{one_line(each, 200)}”' for each in problems[:10])}.")
-    if one.get("version"):
-        parts.append(f"This is Doorward {name(str(one['version']))}.")
-    counts = [
-        counted(one[many], many[:-1], many)
-        for many in ("rooms", "commands", "recipes")
-        if isinstance(one.get(many), int)
-    ]
-    if counts:
-        parts.append(f"It has {in_a_row(counts)}.")
-    hour = one.get("lastHour")
-    if isinstance(hour, dict):
-        calls = hour.get("calls", 0)
-        ends = ", ".join(f"{number(hour.get(end, 0))} {end}" for end in ("done", "failed", "refused"))
-        parts.append(
-            f"In the last hour there {'was' if calls == 1 else 'were'} {counted(calls, 'call', 'calls')}: {ends}."
-        )
-    waiting = one.get("approvalsWaiting")
-    if isinstance(waiting, int):
-        parts.append(f"{number(waiting)} {'call waits' if waiting == 1 else 'calls wait'} for a person.")
-    if isinstance(one.get("memoryMb"), int | float):
-        parts.append(f"It has used at most {number(one['memoryMb'])} MB of memory.")
-    return " ".join(parts) or "The status is empty."
+    problems = "; ".join(f"“{one_line(str(each), 200)}”" for each in _problems(result)[:10])
+    facts = f"Doorward: {describe_record(result.value, ('version', 'rooms'), ('problems',))}."
+    return f"Problems: {problems}. {facts}" if problems else facts
 
 
 def _report(result: ToolResult) -> str:
     """Describe the calls of all callers, added up."""
     items = [one for one in result.items if isinstance(one, dict)]
-    if not items:
-        return "No calls were made yet."
-    sums = {field: sum(one.get(field) or 0 for one in items) for field in ("calls", "done", "failed", "refused")}
-    timed = [(one["meanMs"], one.get("calls") or 0) for one in items if one.get("meanMs") is not None]
-    calls = sum(count for _, count in timed)
-    mean = round(sum(ms * count for ms, count in timed) / calls) if calls else None
-    took = "" if mean is None else f"; it took {mean} ms" if calls == 1 else f"; they took {number(mean)} ms on average"
-    made = counted(sums["calls"], "call", "calls")
-    who = f"{made} {'was' if sums['calls'] == 1 else 'were'} made"
-    if len(items) > 1:
-        who = f"{number(len(items))} callers made {made}"
-    return f"{who}: {', '.join(f'{number(sums[one])} {one}' for one in ('done', 'failed', 'refused'))}{took}."
+    fields = ("calls", "done", "failed", "refused")
+    calls, *ends = [sum(one.get(field) or 0 for one in items) for field in fields]
+    said = ", ".join(f"{number(count)} {end}" for end, count in zip(fields[1:], ends, strict=True))
+    made = f"{counted(len(items), 'caller', 'callers')} made {counted(calls, 'call', 'calls')} ({said})."
+    return made if items else "No calls were made yet."

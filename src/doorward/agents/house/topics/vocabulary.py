@@ -10,8 +10,25 @@ import msgspec
 from doorward.agents.house.words import load, stem
 
 
-class Thing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A system collection that is listed and counted."""
+class Quality(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A condition that some words mean, such as `failed`."""
+
+    words: str
+    says: str = ""
+    """The adjective in the answer."""
+    where: dict[str, Any] = {}
+    """A list of values stands for any of them."""
+    alone: str = ""
+    """Phrases beside which the noun of the topic may be missing; `*` if it always may."""
+    collection: str = ""
+    time: str = ""
+    line: str = ""
+    begins_about: bool = False
+    """Whether the words behind it are those that the text holds."""
+
+
+class RecordTopic(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Records of a system collection that are listed, counted and grouped."""
 
     words: str
     one: str
@@ -20,16 +37,32 @@ class Thing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     command: str = ""
     """The command that lists it where `data/list` is not offered, or where it is no collection."""
     label: tuple[str, ...] = ("id",)
-    head: str = "There {is} {counted}{how}"
-    none: str = "There are no {many}."
+    line: str = ""
+    """How a record is told on a line of its own; empty if only the names are told."""
+    head: str = "I see {counted}{how}"
+    none: str = "I see no {many}{how}."
+    time: str = "createdAt"
     fields: dict[str, str] = {}
     """Phrases and the field that they name."""
     named: tuple[str, ...] = ()
     """The fields beside whose name a value may stand."""
-    values: dict[str, dict[str, Any]] = {}
-    """Phrases and the condition that they mean."""
+    qualities: tuple[Quality, ...] = ()
+    always: dict[str, Any] = {}
+    """A condition that every request has."""
+    people: tuple[str, ...] = ()
+    """The fields that say who did it."""
+    verbs: str = ""
+    """Verbs that stand for the noun beside a person or a command."""
+    person_leads: str = ""
+    about: str = ""
+    """Words behind which the words stand that the text holds."""
+    in_room: bool = False
     names_behind: str = ""
     """Words behind which the name of one stands."""
+    unless: str = ""
+    """Phrases that show that something else is meant."""
+    bare: bool = True
+    """Whether the noun alone is a request."""
     may: str = ""
 
 
@@ -46,12 +79,8 @@ class _Vocabulary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Phrases that add nothing to any request."""
     words: dict[str, dict[str, str]]
     """Phrases by topic. Those called `may` may stand beside the others and change nothing."""
-    states: dict[str, str]
-    """The states of approvals, and phrases for them."""
-    things: tuple[Thing, ...]
+    records: tuple[RecordTopic, ...]
     programs: tuple[Program, ...]
-    codes: dict[str, str]
-    """What the codes of calls mean."""
 
 
 @cache
@@ -62,8 +91,10 @@ def vocabulary() -> _Vocabulary:
 @cache
 def reserved_stems() -> frozenset[str]:
     """Return the stems of the words that topics know, which are no names unless they are known to be."""
-    phrases = [*(one for topic in vocabulary().words.values() for one in topic.values()), *vocabulary().states.values()]
-    phrases += [one for thing in vocabulary().things for one in (thing.words, thing.may, *thing.fields, *thing.values)]
+    phrases = [one for topic in vocabulary().words.values() for one in topic.values()]
+    for topic in vocabulary().records:
+        phrases += [topic.words, topic.verbs, topic.about, topic.may, *topic.fields]
+        phrases += [one.words for one in topic.qualities]
     return frozenset(stem(word) for one in phrases for word in one.replace("|", " ").split())
 
 

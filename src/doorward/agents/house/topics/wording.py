@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from doorward.agents.house.dates import TimeSpan
@@ -14,24 +15,21 @@ from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.topics.vocabulary import reserved_stems, vocabulary
 from doorward.agents.house.words import singular, stem
 
-_BETWEEN = frozenset(
-    ("a", "an", "the", "'s", "our", "my", "your", "all", "any", "of", "there", "these", "those", "this")
-)
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split("|"))
+
+
+_BETWEEN = _words("a|an|the|'s|our|my|your|all|any|of|there|these|those|this")
 """Words that may stand between the words of a phrase."""
-_BEFORE_NAME = frozenset(("the", "our", "room", "user", "called", "named", "channel", "recipe", "persona"))
-_DO = frozenset(
-    ("do", "done", "doing", "run", "make", "made", "try", "tried", "call", "execute", "executed", "use", "used", "up")
-)
-_DID = frozenset(("did", "ran", "made", "tried", "executed", "used", "attempted", "requested", "performed"))
-_NEWEST = "last|latest|newest|most recent|recent|recently|lately"
+_BEFORE_NAME = _words("the|our|room|user|channel|recipe|persona")
+_DO = _words("do|done|doing|run|make|made|try|tried|call|execute|executed|use|used|up|say|write|post|mention")
+_DID = _words("did|ran|made|tried|executed|used|attempted|requested|performed|said|wrote")
+_JOINTS = _words("in|of|from|by|at|on|to|for|about|?")
+_NEWEST = "last|latest|newest|most recent|most recently|recent|recently|lately"
 _OLDEST = "first|oldest|earliest"
 _COMMAND = re.compile(r"[a-z][\w-]*(?:/[\w.-]+)+")
-_MANY = frozenset(("few", "several", "couple", "some"))
-
-
-_NO_NAMES = frozenset(
-    ("not", "no", "without", "except", "other", "than", "more", "less", "fewer", "or", "but", "only", "both", "between")
-)
+_NO_NAMES = _words("not|no|without|except|other|than|more|less|fewer|or|but|only|both|between")
 
 
 class Limit(NamedTuple):
@@ -74,12 +72,9 @@ class Wording:
         tokens = self.request.tokens
         places: list[int] = []
         for part in phrase:
-            if part == "^":
-                if any(one.kind != "mark" for one in tokens[:at]):
-                    return []
-                continue
-            if part == "$":
-                if any(one.kind != "mark" for one in tokens[at:]):
+            if part in "^$":
+                beyond = tokens[:at] if part == "^" else tokens[at:]
+                if any(one.kind != "mark" for one in beyond):
                     return []
                 continue
             while places and at < len(tokens) and tokens[at].stem != part and tokens[at].lower in _BETWEEN:
@@ -104,7 +99,15 @@ class Wording:
         return None
 
     def count(self) -> bool:
-        return self.take("how many times|times each|how many|count|number of|total number|tally|how often|how much")
+        return self.take("how many times|times each|how many|count|number of|total number|total of|how often|how much")
+
+    def group(self, fields: dict[str, str]) -> str:
+        """Take `by caller`, `per room` or the like, and return the field."""
+        for phrases, field in fields.items():
+            for one in phrases.split("|"):
+                if self.take(f"by {one}|per {one}|each {one}|every {one}|grouped by {one}"):
+                    return field
+        return ""
 
     def limit(self) -> Limit | None:
         """Take words such as `the last 5` or `five newest`."""
@@ -120,98 +123,77 @@ class Wording:
                 if number is not None and number >= 1:
                     self.used.add(place)
                     return Limit(min(int(number), 200), newest)
-                if tokens[place].lower in _MANY:
+                if tokens[place].lower in ("few", "several", "couple", "some"):
                     self.used.add(place)
-        if any(tokens[one].lower in ("recent", "recently", "lately") for one in found):
+        lately = self.find("recent|recently|lately")
+        if lately & found and not self.has("most recent|most recently"):
             return Limit(0, newest)
-        return Limit(0 if self._is_plural(max(found) + 1) else 1, newest)
-
-    def _is_plural(self, start: int) -> bool:
-        """Whether one of the next three words is a plural."""
-        words = (one.lower for one in self.request.tokens[start : start + 3] if one.kind == "word")
-        return any(one.endswith("s") and singular(one) != one and one not in ("was", "is", "has") for one in words)
+        behind = list(takewhile(lambda one: one not in _JOINTS, (one.lower for one in tokens[max(found) + 1 :])))[:3]
+        plural = any(one.endswith("s") and singular(one) != one and one not in ("was", "is", "has") for one in behind)
+        return Limit(0 if plural else 1, newest)
 
     def command(self, *, any_area: bool = False) -> str:
         """Take the name of a command: one that is offered, or of an area that is. `any_area` takes every such name."""
         for place, one in enumerate(self.request.tokens):
             known = one.lower in self.context.tools and "/" in one.lower
-            if place not in self.used and (
-                known or (one.kind == "path" and "." not in one.lower and _COMMAND.fullmatch(one.lower))
-            ):
+            looks_so = one.kind == "path" and "." not in one.lower and _COMMAND.fullmatch(one.lower)
+            if place not in self.used and (known or looks_so):
                 area = one.lower.partition("/")[0]
                 if known or any_area or any(name.startswith(f"{area}/") for name in self.context.tools):
                     self.used.add(place)
                     return one.lower
         return ""
 
-    def doer(self, leads: Iterable[str] = ()) -> str:
+    def person(self, leads: Iterable[str] = (), end: int | None = None) -> str:
         """Take who did something: `what did anna do`, `by anna`, `anna's calls`, `everything anna ran`, `my calls`."""
         tokens, speaker = self.request.tokens, self.context.conversation.speaker
-        known = self.known("users", "id") | self.known("executions", "caller")
-        for place, one in enumerate(tokens):
+        known = self.known("users", "id") | self.known("executions", "caller") | self.known("messages", "sender")
+        for place, one in enumerate(tokens[:end]):
             before, after = self._lower(place - 1), self._lower(place + 1)
-            does = before in ("did", "has", "have", "was", "is") and any(
-                each.lower in _DO for each in tokens[place + 1 :]
-            )
+            does = before in ("did", "has", "have", "was", "is") and any(each.lower in _DO for each in tokens[place:])
             if speaker and one.lower in ("i", "me", "my"):
                 if one.lower == "my" or does or before in ("by", "from") or after in _DID:
                     self.used.add(place)
                     return speaker
-                continue
-            if not self._is_free(place):
-                continue
-            if one.lower in known or does or before in ("by", *leads) or after == "'s" or after in _DID:
+            elif self._is_free(place) and (
+                one.lower in known or does or before in ("by", *leads) or after == "'s" or after in _DID
+            ):
                 self.guessed_name |= one.lower not in known
-                self.used.add(place)
-                self.take(f"{one.lower} do|do {one.lower}")
-                return one.text
+                return self._named(place, f"{one.lower} do|do {one.lower}")
         return ""
 
-    def room(self, nouns: str = "room|channel", leads: Iterable[str] = ()) -> str:
+    def room(self, nouns: str = "", leads: Iterable[str] = (), end: int | None = None) -> str:
         """Take the name of a room beside a noun or behind some words. `this room` is that of the conversation."""
         here = self.context.conversation.room
         if here and self.take("this room|this channel|this chat|in here|here $|around here"):
             return here
         known = self.known("rooms", "name") | self.known("rooms", "id")
-        beside = {"room", "channel"} | {stem(one) for one in nouns.split("|")}
-        for place, one in enumerate(self.request.tokens):
+        return self.name("room|channel", known, ("in", "of", "for", *leads), nouns, end)
+
+    def name(
+        self, nouns: str, known: Collection[str], leads: Iterable[str] = (), behind: str = "", end: int | None = None
+    ) -> str:
+        """Take a known name. If none are known, take a word beside a noun, before `behind`, or behind `leads`."""
+        stems = {stem(one) for one in nouns.split("|")}
+        stems_behind = stems | {stem(one) for one in behind.split("|") if one}
+        for place, one in enumerate(self.request.tokens[:end]):
             if place in self.used or one.kind not in ("word", "quoted") or not one.lower:
                 continue
-            before, after = self._lower(place - 1), self._stem(place + 1)
             if one.lower in known:
-                return self._named(place, "room|channel")
+                return self._named(place, nouns)
             if known or not (self._is_free(place) or one.kind == "quoted"):
                 continue
+            before, after = self._lower(place - 1), self._lower(place + 1)
             lead = self._lower(place - 2) if before in _BEFORE_NAME else before
-            from_the = before == "the" and lead == "from"
             if (
-                before in ("room", "channel", "called", "named")
-                or after in beside
-                or lead in ("in", "of", "for", *leads)
-                or from_the
-            ):
-                self.guessed_name = True
-                return self._named(place, "room|channel")
-        return ""
-
-    def name(self, noun: str, collection: str, field: str, leads: Iterable[str]) -> str:
-        """Take a name beside a noun, or behind one of these words, or one that is known."""
-        known = self.known(collection, field)
-        nouns = {stem(one) for one in noun.split("|")}
-        for place, one in enumerate(self.request.tokens):
-            if one.lower in known and place not in self.used:
-                return self._named(place, noun)
-            if known or not (self._is_free(place) or one.kind == "quoted"):
-                continue
-            before, after = self._stem(place - 1), self._stem(place + 1)
-            if (
-                before in nouns
-                or after in nouns
-                or self._lower(place - 1) in ("called", "named", *leads)
+                stem(before) in stems
+                or stem(after) in stems_behind
+                or lead in ("called", "named", *leads)
+                or (before == "the" and lead == "from")
                 or after == "'s"
             ):
                 self.guessed_name = True
-                return self._named(place, noun)
+                return self._named(place, nouns)
         return ""
 
     def known(self, collection: str, field: str) -> frozenset[str]:
@@ -225,10 +207,7 @@ class Wording:
     def behind(self, markers: str) -> list[Token]:
         """Take the meaningful words behind the first of these words; all that is left belongs to them."""
         found = self.find(markers)
-        if not found:
-            return []
-        start = min(found)
-        places = [one for one in self.rest if one > start and one not in found]
+        places = [one for one in self.rest if one > min(found) and one not in found] if found else []
         if not places:
             return []
         self.used |= {*found, *places}
@@ -239,24 +218,21 @@ class Wording:
         score -= 0.15 * self.guessed_name
         return Reading(name=name, steps=steps, explained=frozenset(self.used | self._fillers), score=score, says=says)
 
-    def _named(self, place: int, noun: str) -> str:
+    def _named(self, place: int, beside: str) -> str:
         self.used.add(place)
-        self.take(f"{noun}|called|named")
+        self.take(f"{beside}|called|named")
         return self.request.tokens[place].text
 
     def _lower(self, place: int) -> str:
         return self.request.tokens[place].lower if 0 <= place < len(self.request) else ""
 
-    def _stem(self, place: int) -> str:
-        return self.request.tokens[place].stem if 0 <= place < len(self.request) else ""
-
     def _is_free(self, place: int) -> bool:
         """Whether a word may be a name that is not known."""
         one = self.request.tokens[place]
-        if one.stem in reserved_stems() or one.lower in _NO_NAMES:
+        if one.stem in reserved_stems() or one.lower in _NO_NAMES or one.kind != "word" or one.number is not None:
             return False
         in_span = any(place in span.places for span in self.context.spans)
-        return place not in self.used and one.kind == "word" and not one.is_stop and one.number is None and not in_span
+        return place not in self.used and not one.is_stop and not in_span
 
 
 @lru_cache(maxsize=2_000)
