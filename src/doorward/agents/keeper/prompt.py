@@ -46,7 +46,7 @@ from doorward.shell.session import ShellSession
 from doorward.shell.stages import workspace_path
 from doorward.store.collection_profiles import CollectionProfile
 
-_SMALL_ANSWER = 600
+_SMALL_ANSWER = 400
 """The longest answer of a small model, in tokens."""
 _COMMAND_SHARE = 0.4
 """The share of the prompt that the list of commands may take."""

@@ -38,7 +38,7 @@ from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Room
 from doorward.store.collection_profiles import CollectionProfile
 
-_SMALL_ANSWER = 600
+_SMALL_ANSWER = 400
 """The longest answer of a small model, in tokens."""
 _TOOL_SHARE = 0.5
 """The share of the prompt that tools may take. Beyond it the model gets a short list and a search command."""
