@@ -74,6 +74,10 @@ class WordClaims:
                 return abs(int(number))
         return 0
 
+    @property
+    def asks_count(self) -> bool:
+        return self.request.has("how many", "how often", "number", "count")
+
     def is_functional(self, place: int) -> bool:
         """Whether a word has a meaning of its own, so that it hardly is a name."""
         token = self.request.tokens[place]
