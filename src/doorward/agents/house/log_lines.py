@@ -10,9 +10,10 @@ import msgspec
 from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.file_names import find_names, known_words
+from doorward.agents.house.file_query import is_inside, moment_of
 from doorward.agents.house.plan import Reading, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.table_file import choose_file, is_inside, moment_of, read_text
+from doorward.agents.house.table_file import choose_file, read_text
 from doorward.agents.house.word_claims import WordClaims
 from doorward.agents.house.words import singular
 

@@ -10,9 +10,10 @@ import msgspec
 
 from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan
+from doorward.agents.house.file_query import is_inside, moment_of
 from doorward.agents.house.plan import Unknown
 from doorward.agents.house.request import Request
-from doorward.agents.house.table_file import is_inside, moment_of, number_of
+from doorward.agents.house.table_file import number_of
 from doorward.agents.house.word_claims import WordClaims
 from doorward.agents.house.words import name_words, same_words, stem
 

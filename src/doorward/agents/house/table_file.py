@@ -6,10 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Generator
-from datetime import UTC, datetime, tzinfo
 
 from doorward.agents.house import sentences
-from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.file_names import FileNames
 from doorward.agents.house.file_query import read_step
 from doorward.agents.house.plan import Step, Unknown
@@ -71,20 +69,3 @@ def number_of(text: str) -> float | None:
     """Return the number in a cell such as `1,250.00` or `€ 12`."""
     plain = re.sub(r"[\s€$£]|(?<=\d),(?=\d{3}\b)", "", text)
     return float(plain) if re.fullmatch(r"[+-]?\d+(?:\.\d+)?", plain) else None
-
-
-def moment_of(text: str, zone: tzinfo = UTC) -> datetime | None:
-    """Return the time that an ISO text names."""
-    try:
-        moment = datetime.fromisoformat(text.replace(",", ".")) if len(text) >= len("2026-11-18") else None
-    except ValueError:
-        return None
-    return moment.replace(tzinfo=moment.tzinfo or zone) if moment else None
-
-
-def is_inside(moment: datetime | None, span: TimeSpan) -> bool:
-    return (
-        moment is not None
-        and (span.since is None or moment >= span.since)
-        and (span.until is None or moment < span.until)
-    )
