@@ -69,10 +69,6 @@ HOUSE = FakeWorkspace({"exports/expenses.csv": ROWS, "logs/server.log": LOG, "no
             "There is 1 error in logs/server.log yesterday:\n> 2026-11-17 08:00:00 ERROR",
         ),
         ("how many lines of server.log mention backup", "4 lines of logs/server.log mention backup."),
-        (
-            "busiest hour in server.log",
-            "The busiest hour in logs/server.log is 2026-11-17 08:00 to 09:00, with 2 lines.",
-        ),
     ],
 )
 def test_a_request_is_answered(request_: str, answer: str) -> None:

@@ -6,7 +6,15 @@ import re
 from typing import Any
 
 from doorward.agents.house import sentences
-from doorward.agents.house.file_query import FileList, FileQuery, complete_path, find_files, read_step, stat_step
+from doorward.agents.house.file_query import (
+    FileEntry,
+    FileList,
+    FileQuery,
+    complete_path,
+    find_files,
+    read_step,
+    stat_step,
+)
 from doorward.agents.house.file_requests import FileRequest
 from doorward.agents.house.plan import NotOffered, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
@@ -15,19 +23,27 @@ from doorward.agents.house.results import ToolResult
 _MAX_FILES = 20
 _MAX_MATCHES = 1_000
 _SHOWN_MATCHES = 3
+_ORDERS = {("size", True): "largest", ("size", False): "smallest", ("time", True): "newest", ("time", False): "oldest"}
 
 
 def answer_about_files(context: RequestContext, request: FileRequest, paths: list[str]) -> Steps:
     """Answer what is asked about the files that are named, one after another."""
-    whole = []
+    whole, answers = [], []
     for path in paths:
         whole.append((yield from complete_path(context, path)))
     if request.intent == "difference":
-        return (yield from _compare(context, whole))
-    answers = []
+        return (yield from _compare(context, *whole[:2]))
     for path in whole:
         answers.append((yield from _answer_about(context, request, path)))
     return sentences.join_parts(answers)
+
+
+def _compare(context: RequestContext, old: str, new: str) -> Steps:
+    if not context.offered("shell/diff"):
+        raise NotOffered("shell/diff")
+    (result,) = yield [Step("shell/diff", {"old": old, "new": new})]
+    both = f"{sentences.name(old)} and {sentences.name(new)}"
+    return f"{both} differ:\n{sentences.quote(result.text)}" if result.text.strip() else f"{both} are the same."
 
 
 def _answer_about(context: RequestContext, request: FileRequest, path: str) -> Steps:
@@ -36,28 +52,27 @@ def _answer_about(context: RequestContext, request: FileRequest, path: str) -> S
         case "lines":
             (read,) = yield [read_step(context, path, limit=1)]
             return f"{shown} has {sentences.counted(_lines(read), 'line', 'lines')}."
-        case "words":
-            return (yield from _count_words(context, path))
         case "part":
             return (yield from _read_part(context, request, path))
         case "mentions" | "count mentions":
             return (yield from _search_file(context, request, path))
-        case "history":
-            return (yield from _history(context, path))
         case "size" | "modified" | "checksum":
             (stat,) = yield [stat_step(context, path)]
-            return _describe(stat, request.intent, shown, context)
+            return _describe_stat(_value(stat), request.intent, shown, context)
         case "exists" | "locate":
             return (yield from _locate(context, path))
-        case _:
-            (read,) = yield [read_step(context, path)]
-            return describe_content(read, shown)
+    (read,) = yield [read_step(context, path)]
+    if request.intent == "words":
+        return _count_words(read, shown)
+    return _describe_content(read, shown)
 
 
-def describe_content(read: ToolResult, shown: str) -> str:
-    """Quote a file."""
-    value = read.value if isinstance(read.value, dict) else {}
-    text = str(value.get("content") or read.text)
+def _value(result: ToolResult) -> dict[str, Any]:
+    return result.value if isinstance(result.value, dict) else {}
+
+
+def _describe_content(read: ToolResult, shown: str) -> str:
+    value = _value(read)
     size, lines = value.get("size"), value.get("lines")
     if value.get("encoding") == "base64" or "mimeType" in value:
         return f"{shown} holds {sentences.size(size or 0)} that are no text."
@@ -65,11 +80,11 @@ def describe_content(read: ToolResult, shown: str) -> str:
         return f"{shown} is empty."
     amount = f" {sentences.counted(size, 'byte', 'bytes')}" if isinstance(size, int) else ""
     inside = f" in {sentences.counted(lines, 'line', 'lines')}" if isinstance(lines, int) else ""
-    return f"{shown} holds{amount}{inside}:\n{sentences.quote(text)}"
+    return f"{shown} holds{amount}{inside}:\n{sentences.quote(str(value.get('content') or read.text))}"
 
 
 def _lines(read: ToolResult) -> int:
-    lines = read.value.get("lines") if isinstance(read.value, dict) else None
+    lines = _value(read).get("lines")
     if not isinstance(lines, int):
         raise Unknown("I do not know how many lines it has: it is no text.")
     return lines
@@ -81,33 +96,21 @@ def _read_part(context: RequestContext, request: FileRequest, path: str) -> Step
         (look,) = yield [read_step(context, path, lookup=True, limit=1)]
         first = max(1, _lines(look) - amount + 1)
     (read,) = yield [read_step(context, path, offset=first, limit=amount)]
-    value = read.value if isinstance(read.value, dict) else {}
+    value = _value(read)
     last, lines = value.get("lastLine", first), value.get("lines", first)
     which = f"Line {first}" if last == first else f"Lines {first} to {last}"
     text = sentences.quote(value.get("content", ""))
     return f"{which} of the {sentences.number(lines)} of {sentences.name(path)}:\n{text}"
 
 
-def _count_words(context: RequestContext, path: str) -> Steps:
-    (read,) = yield [read_step(context, path)]
-    value = read.value if isinstance(read.value, dict) else {}
-    if value.get("cut") or read.has_more or not isinstance(value.get("content"), str):
-        raise Unknown(f"I do not know how many words {sentences.name(path)} has: it is too large to read at once.")
-    return f"{sentences.name(path)} has {sentences.counted(len(value['content'].split()), 'word', 'words')}."
+def _count_words(read: ToolResult, shown: str) -> str:
+    content = _value(read).get("content")
+    if read.has_more or not isinstance(content, str):
+        raise Unknown(f"I do not know how many words {shown} has: it is too large to read at once.")
+    return f"{shown} has {sentences.counted(len(content.split()), 'word', 'words')}."
 
 
-def _compare(context: RequestContext, paths: list[str]) -> Steps:
-    if not context.offered("shell/diff"):
-        raise NotOffered("shell/diff")
-    (result,) = yield [Step("shell/diff", {"old": paths[0], "new": paths[1]})]
-    one, other = (sentences.name(path) for path in paths[:2])
-    if not result.text.strip():
-        return f"{one} and {other} are the same."
-    return f"{one} and {other} differ:\n{sentences.quote(result.text)}"
-
-
-def _describe(stat: ToolResult, intent: str, shown: str, context: RequestContext) -> str:
-    value = stat.value if isinstance(stat.value, dict) else {}
+def _describe_stat(value: dict[str, Any], intent: str, shown: str, context: RequestContext) -> str:
     size, modified, digest = value.get("size"), value.get("modified"), value.get("digest")
     if intent == "checksum" and digest:
         return f"The SHA-256 of {shown} is {digest}."
@@ -115,8 +118,7 @@ def _describe(stat: ToolResult, intent: str, shown: str, context: RequestContext
         return f"{shown} is {_exact_size(size)}."
     if intent == "modified" and modified:
         return f"{shown} was last changed on {sentences.when(str(modified), context.zone)}."
-    kind = value.get("type") or value.get("kind") or "file"
-    return f"I do not know: {shown} is a {'folder' if kind in ('folder', 'directory') else kind}, and has none."
+    return f"I do not know: {shown} is a {value.get('type') or value.get('kind') or 'file'}, and has none."
 
 
 def _exact_size(size: int) -> str:
@@ -124,37 +126,18 @@ def _exact_size(size: int) -> str:
     return f"{sentences.size(size)}{exact}"
 
 
-def _history(context: RequestContext, path: str) -> Steps:
-    if not context.offered("file/history"):
-        raise NotOffered("file/history")
-    (result,) = yield [Step("file/history", {"path": path})]
-    lines = [
-        f"{sentences.when(str(one.get('at', '')), context.zone)}: {sentences.name(str(one.get('caller', '')))} "
-        f"{'created' if one.get('created') else 'deleted' if one.get('deleted') else 'changed'} it"
-        f"{' (undone)' if one.get('undone') else ''}"
-        for one in result.items
-        if isinstance(one, dict)
-    ]
-    if not lines:
-        return f"No change of {sentences.name(path)} is recorded."
-    changes = sentences.counted(len(lines), "recorded change", "recorded changes")
-    return f"{sentences.name(path)} has {changes}:\n{sentences.bullets(lines)}"
-
-
 def _locate(context: RequestContext, path: str) -> Steps:
     folder, _, base = path.rpartition("/")
-    found = yield from find_files(context, FileQuery(folder=folder, name=re.sub(r"[\[\]{}\\]", "?", base)))
-    same = [one for one in found.entries if one.path == path] or found.entries
-    if not same:
+    query = FileQuery(folder=folder, name=re.sub(r"[\[\]{}\\]", "?", base))
+    found = yield from find_files(context, query)
+    lines = [_entry_line(one, query, context) for one in found.entries if one.path == path] or [
+        _entry_line(one, query, context) for one in found.entries
+    ]
+    if not lines:
         return f"No, there is no file {sentences.name(path)} here."
-    if len(same) == 1:
-        return f"Yes, there is {_file_line(same[0].path, same[0].size)}."
-    lines = [_file_line(one.path, one.size) for one in same]
-    return f"There are {len(same)} files of that name:\n{sentences.bullets(lines)}"
-
-
-def _file_line(path: str, size: int | None) -> str:
-    return f"{sentences.name(path)} ({sentences.size(size)})" if size is not None else sentences.name(path)
+    if len(lines) == 1:
+        return f"Yes, there is {lines[0]}."
+    return f"There are {len(lines)} files of that name:\n{sentences.bullets(lines)}"
 
 
 def find_matches(context: RequestContext, request: FileRequest, *, path: str = "", lookup: bool = False) -> Step:
@@ -228,62 +211,46 @@ def count_lines(context: RequestContext, paths: list[str]) -> Steps:
     if len(paths) > _MAX_FILES:
         raise Unknown(f"I do not count the lines of {len(paths)} files at once; name a folder or a kind of file.")
     results = yield [read_step(context, one, limit=1) for one in paths]
-    counts = [_lines(one) for one in results]
-    lines = [
-        f"{sentences.name(path)}: {sentences.counted(many, 'line', 'lines')}"
-        for path, many in zip(paths, counts, strict=True)
-    ]
-    return f"They have {sentences.number(sum(counts))} lines together:\n{sentences.bullets(lines)}"
+    counts = {path: _lines(one) for path, one in zip(paths, results, strict=True)}
+    lines = [f"{sentences.name(path)}: {sentences.counted(many, 'line', 'lines')}" for path, many in counts.items()]
+    return f"They have {sentences.number(sum(counts.values()))} lines together:\n{sentences.bullets(lines)}"
 
 
 def describe_list(request: FileRequest, found: FileList, context: RequestContext) -> str:
     """Say which files there are, how many, or how large they are."""
-    query, count = request.query, found.total
-    noun, where = query.noun(count or 2), query.conditions
-    known = count if count is not None else len(found.entries)
-    least = "at least " if count is None else ""
+    query, where = request.query, request.query.conditions
+    known = found.total if found.total is not None else len(found.entries)
+    least = "at least " if found.total is None else ""
     if not known:
         inside = sentences.name(query.folder) if query.folder not in ("", ".", "~") else "The folder"
         return f"{inside} is empty." if query.flat else f"There are no {query.noun()}{where}."
-    if request.intent == "count":
-        return f"There {'is' if known == 1 else 'are'} {least}{sentences.number(known)} {noun}{where}."
     if request.intent == "total size":
         if found.size is None:
             raise Unknown("I do not know how large they are together: there are too many of them.")
         files = sentences.counted(known, query.noun(1), query.noun())
         return f"The {files}{where} take up {_exact_size(found.size)}."
-    if query.sort and query.most == 1:
-        return _describe_first(query, found, context)
-    shown = [_entry_line(one.path, one.size, one.modified, one.is_folder, query, context) for one in found.entries]
+    order = _ORDERS.get((query.sort, query.descending), "")
+    if order and query.most == 1:
+        first = found.entries[0]
+        fact = f", last changed on {sentences.when(first.modified, context.zone)}"
+        fact = f": {_exact_size(first.size or 0)}" if query.sort == "size" else fact
+        return f"The {order} {query.noun(1)}{where} is {sentences.name(first.path)}{fact}."
+    shown = [_entry_line(one, query, context) for one in found.entries]
     if query.most:
-        order = {("size", True): "largest", ("size", False): "smallest", ("time", True): "newest"}.get(
-            (query.sort, query.descending), "oldest"
-        )
         return f"The {len(shown)} {order} {query.noun(len(shown))}{where}:\n{sentences.bullets(shown, most=100)}"
-    folders = sum(one.is_folder for one in found.entries)
-    parts = [sentences.counted(known - folders, query.noun(1), query.noun())] if known > folders or not folders else []
+    folders = sum(one.is_folder for one in found.entries) if query.flat else 0
+    parts = [sentences.counted(known - folders, query.noun(1), query.noun())] if known > folders else []
     parts += [sentences.counted(folders, "folder", "folders")] if folders else []
     head = f"There {'is' if known == 1 else 'are'} {least}{' and '.join(parts)}{where}"
+    if request.intent == "count":
+        return f"{head}."
     return f"{head}:\n{sentences.bullets(shown, most=50, total=known)}"
 
 
-def _entry_line(
-    path: str, size: int | None, modified: str, is_folder: bool, query: FileQuery, context: RequestContext
-) -> str:
-    if is_folder:
-        return sentences.name(f"{path.rstrip('/')}/")
-    facts = [sentences.size(size)] if size is not None else []
-    if (query.span or query.sort == "time") and modified:
-        facts.append(f"changed {sentences.when(modified, context.zone)}")
-    return f"{sentences.name(path)} ({', '.join(facts)})" if facts else sentences.name(path)
-
-
-def _describe_first(query: FileQuery, found: FileList, context: RequestContext) -> str:
-    first = found.entries[0]
-    if query.sort == "size":
-        which = "largest" if query.descending else "smallest"
-        size = _exact_size(first.size or 0)
-        return f"The {which} {query.noun(1)}{query.conditions} is {sentences.name(first.path)}: {size}."
-    which = "newest" if query.descending else "oldest"
-    when = sentences.when(first.modified, context.zone)
-    return f"The {which} {query.noun(1)}{query.conditions} is {sentences.name(first.path)}, last changed on {when}."
+def _entry_line(entry: FileEntry, query: FileQuery, context: RequestContext) -> str:
+    if entry.is_folder:
+        return sentences.name(f"{entry.path.rstrip('/')}/")
+    facts = [sentences.size(entry.size)] if entry.size is not None else []
+    if (query.span or query.sort == "time") and entry.modified:
+        facts.append(f"changed {sentences.when(entry.modified, context.zone)}")
+    return f"{sentences.name(entry.path)} ({', '.join(facts)})" if facts else sentences.name(entry.path)

@@ -22,22 +22,11 @@ KINDS: dict[str, tuple[str, ...]] = {
     "JSON": (".json",),
     "YAML": (".yaml", ".yml"),
     "TOML": (".toml",),
-    "shell": (".sh", ".bash"),
     "JavaScript": (".js", ".mjs"),
-    "TypeScript": (".ts", ".tsx"),
     "HTML": (".html", ".htm"),
     "video": (".mp4", ".mov", ".mkv", ".webm", ".avi"),
-    "audio": (".mp3", ".wav", ".flac", ".ogg"),
-    "archive": (".zip", ".tar", ".gz", ".tgz", ".7z"),
 }
-_KIND_WORDS = {one.lower(): one for one in KINDS} | {
-    "picture": "image",
-    "photo": "image",
-    "movie": "video",
-    "spreadsheet": "CSV",
-    "logfile": "log",
-    "pythons": "Python",
-}
+_KIND_WORDS = {one.lower(): one for one in KINDS} | {"picture": "image", "photo": "image", "movie": "video"}
 MAX_KNOWN = 200
 """Files that a conversation knows; if there are so many, there may be more."""
 _NOUNS = ("file", "document", "script", "doc")
@@ -114,15 +103,15 @@ def _paths(known: Iterable[str], claims: WordClaims) -> tuple[tuple[str, ...], s
         path = token.text.removeprefix("./").removeprefix("/workspace/")
         claims.claim_places((place,))
         before = claims.request.tokens[place - 1].lower if place else ""
-        if path.endswith("/") or path.rstrip("/") in folders or path in ("~", "/workspace"):
+        beside = {one.lower for one in claims.request.tokens[max(0, place - 1) : place + 2]}
+        has_ending = "." in posixpath.basename(path) or path in known
+        if (
+            path.endswith("/")
+            or path.rstrip("/") in folders
+            or path in ("~", "/workspace")
+            or (not has_ending and (before in _INTO or not beside.isdisjoint(_FOLDERS)))
+        ):
             folder = path.rstrip("/") or "."
-            continue
-        beside = [one.lower for one in claims.request.tokens[max(0, place - 1) : place + 2]]
-        if "." not in posixpath.basename(path) and any(one in _FOLDERS for one in beside) and path not in known:
-            folder = path
-            continue
-        if "." not in posixpath.basename(path) and path not in known and before in _INTO:
-            folder = path
             continue
         same = [one for one in known if one == path] or [
             one for one in known if one.lower() == path.lower() or one.lower().endswith(f"/{path.lower()}")
@@ -150,17 +139,11 @@ def _kind(claims: WordClaims, known: tuple[str, ...]) -> tuple[str, tuple[str, .
             kind, suffixes = f".{behind}", [*suffixes, f".{behind}"]
             beside.update((place, place + 1))
         elif token.kind == "word" and place not in claims.places | beside:
-            named = _KIND_WORDS.get(singular(token.lower)) or _KIND_WORDS.get(token.lower)
+            named = _KIND_WORDS.get(singular(token.lower))
             ending = f".{token.lower}"
             is_file = singular(behind) in _NOUNS
-            if named == "log" and not is_file:
-                continue
-            if named in ("text", "audio", "shell", "archive") and not is_file:
-                continue
-            if named and (
-                behind in _FOLDERS
-                or (token.lower in folders and not is_file and place and tokens[place - 1].lower in _INTO)
-            ):
+            in_folder = token.lower in folders and place > 0 and tokens[place - 1].lower in _INTO
+            if named and not is_file and (named in ("log", "text") or behind in _FOLDERS or in_folder):
                 continue
             if named:
                 kind = kind or named

@@ -2,13 +2,6 @@
 
 A conversation shows texts only. So the earlier request is read again, its lookup runs again, and the file is taken from
 the result, exactly as it is named there.
-
-    reference = referred_files(context)
-    if reference is not None:
-        paths = yield from reference.find()  # the entries, exactly as they were found
-
-`reference.places` are the places of the words that refer to the files, `reference.single` tells whether they mean one.
-`find` raises Unknown if one file is meant and there are several, or none.
 """
 
 from __future__ import annotations
@@ -20,28 +13,17 @@ import msgspec
 
 from doorward.agents.house import sentences
 from doorward.agents.house.file_answers import find_matches, matches_of
-from doorward.agents.house.file_query import FileEntry, find_files
+from doorward.agents.house.file_query import FileEntry, find_files, which_file
 from doorward.agents.house.file_requests import FileRequest, parse
 from doorward.agents.house.plan import Step, Unknown
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
+from doorward.agents.house.word_claims import places_of
 
-_ORDINALS = {
-    "first": 0,
-    "1st": 0,
-    "top": 0,
-    "second": 1,
-    "2nd": 1,
-    "third": 2,
-    "3rd": 2,
-    "fourth": 3,
-    "4th": 3,
-    "fifth": 4,
-    "last": -1,
-}
+_ORDINALS = {"top": 0, "first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "bottom": -1}
 _ORDINAL = re.compile(
     rf"\b(?:the )?(?P<which>{'|'.join(_ORDINALS)}) (?:one|file|document|of (?:them|those|these|the (?:list|files)))\b"
-    r"|\b(?:the )?(?:one|file) at the (?P<end>top|bottom)(?: of (?:that|the|this) list)?|\bnumber (?P<number>\d)\b"
+    r"|\b(?:the )?(?:one|file) at the (?P<end>top|bottom)(?: of (?:that|the|this) list)?|\bnumber (?P<number>[1-9])\b"
 )
 _ONE = re.compile(
     r"\b(?:its?|that (?:file|one|document)|this (?:file|one|document)|(?:that|this)(?=\W*$)"
@@ -62,11 +44,12 @@ class FileReference(msgspec.Struct, frozen=True):
     loose: bool
     """Whether the words may also mean files that the request itself names, as in `python files and their sizes`."""
     find_entries: Callable[[], Entries]
+    """Raises Unknown if one file is meant and there are several, or none."""
     find_all: Callable[[], Entries]
     """Finds all files of the earlier request, before one of them was chosen."""
 
     def find(self) -> Generator[list[Step], list[ToolResult], list[str]]:
-        """Find the files again and return their paths. Raises Unknown if the reference fits none, or several."""
+        """Find the files again and return their paths, exactly as they were found."""
         entries = yield from self.find_entries()
         return [one.path for one in entries]
 
@@ -76,46 +59,29 @@ def referred_files(context: RequestContext, depth: int = 0) -> FileReference | N
     lower = context.request.lower
     if not context.earlier or depth > _MAX_DEPTH:
         return None
-    ordinal, one, many = _ORDINAL.search(lower), _ONE.search(lower), _ALL.search(lower)
+    ordinal, many, one = (pattern.search(lower) for pattern in (_ORDINAL, _ALL, _ONE))
     found = ordinal or many or one or _LOOSE.search(lower)
-    if found is None:
-        return None
     before = context.with_text(context.earlier[0], context.earlier[1:])
-    source = _source(before, depth, whole=ordinal is not None or many is not None)
-    if source is None:
+    source = _source(before, depth, whole=bool(ordinal or many)) if found else None
+    if found is None or source is None:
         return None
-    index = None
-    if ordinal:
-        said = ordinal["which"] or ordinal["end"] or ordinal["number"]
-        index = int(said) - 1 if said.isdigit() else _ORDINALS.get(said, -1)
+    single = ordinal is not None or found is one
 
     def find() -> Entries:
         entries = yield from source()
-        if index is not None:
+        if ordinal:
+            index = int(ordinal["number"]) - 1 if ordinal["number"] else _ORDINALS[ordinal["which"] or ordinal["end"]]
             if not -len(entries) <= index < len(entries):
-                raise Unknown(
-                    f"There is no such file: {sentences.counted(len(entries), 'file was', 'files were')} found."
-                )
+                files = sentences.counted(len(entries), "file was", "files were")
+                raise Unknown(f"There is no such file: {files} found.")
             return [entries[index]]
-        if found is one and len(entries) != 1:
-            if not entries:
-                raise Unknown("I do not know which file you mean: none was found.")
-            names = [sentences.name(path.path) for path in entries[:4]]
-            raise Unknown(f"Which file do you mean: {sentences.in_a_row(names, 'or')}?")
+        if single and not entries:
+            raise Unknown("I do not know which file you mean: none was found.")
+        if single and len(entries) > 1:
+            raise which_file([path.path for path in entries])
         return entries
 
-    return FileReference(
-        _places(context, found), ordinal is not None or found is one, not (ordinal or many or one), find, source
-    )
-
-
-def _places(context: RequestContext, found: re.Match[str]) -> frozenset[int]:
-    at, places = 0, set()
-    for place, token in enumerate(context.request.tokens):
-        if at < found.end() and at + len(token.lower) > found.start():
-            places.add(place)
-        at += len(token.lower) + 1
-    return frozenset(places)
+    return FileReference(places_of(context.request, found), single, not (ordinal or many or one), find, source)
 
 
 def _source(before: RequestContext, depth: int, *, whole: bool) -> Callable[[], Entries] | None:
@@ -126,22 +92,19 @@ def _source(before: RequestContext, depth: int, *, whole: bool) -> Callable[[], 
     request = parse(before) or parse(before, by_words=True)
     if request is not None and before.request.meaningful <= request.explained:
         return lambda: _find(before, request)
-    entries = [one.text for one in before.request.tokens if one.kind == "path" and "@" not in one.text]
-    named = dict.fromkeys(entries)
-    if len(named) == 1:
-        only = next(iter(named))
+    named = {one.text for one in before.request.tokens if one.kind == "path" and "@" not in one.text}
+    return (lambda: _known(named)) if len(named) == 1 else None
 
-        def single() -> Entries:
-            yield from ()
-            return [FileEntry(only)]
 
-        return single
-    return None
+def _known(paths: set[str]) -> Entries:
+    yield from ()
+    return [FileEntry(one) for one in paths]
 
 
 def _find(context: RequestContext, request: FileRequest) -> Entries:
-    if request.names.files:
-        return [FileEntry(one) for one in request.names.files]
+    named = request.names.files or request.names.choices
+    if named:
+        return [FileEntry(one) for one in named]
     if request.intent == "search":
         (result,) = yield [find_matches(context, request, lookup=True)]
         return [FileEntry(one) for one in matches_of(result, request)]

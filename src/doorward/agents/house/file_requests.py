@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any
 
 import msgspec
 
@@ -13,32 +13,15 @@ from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.word_claims import WordClaims
 from doorward.agents.house.words import name_words, singular
 
-Intent = Literal[
-    "read",
-    "part",
-    "lines",
-    "words",
-    "size",
-    "modified",
-    "history",
-    "checksum",
-    "difference",
-    "exists",
-    "locate",
-    "mentions",
-    "count mentions",
-    "list",
-    "count",
-    "total size",
-    "search",
-    "line counts",
-]
 _JOINTS = re.compile(r"\b(?:and|or|not|but|nor|without|except|for)\b", re.IGNORECASE)
 _PATH_WORDS = re.compile(r"[\w.-]+")
+_EXISTS = re.compile(r"(?:hi |hey |please )*(?:is there|do we have|do i have|have we)\b")
 
 
 class FileRequest(msgspec.Struct, frozen=True, kw_only=True):
-    intent: Intent
+    intent: str
+    """`read`, `part`, `lines`, `words`, `size`, `modified`, `checksum`, `difference`, `exists`, `locate`, `mentions` or
+    `count mentions` of files that are named; `list`, `count`, `total size`, `search` or `line counts` of any others."""
     names: FileNames
     query: FileQuery
     text: str = ""
@@ -72,18 +55,14 @@ def parse(
 
 def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -> FileRequest | None:
     """A request about a file that is named."""
-    asks_count = claims.request.has("how many", "how often", "number", "count")
-    made: dict[str, object] = {}
-    intent: Intent
-    spans = frozenset(place for one in context.spans for place in one.places)
-    claims.claim("file")
-    if names.folder:
-        claims.claim("folder")
+    request, asks_count = claims.request, claims.asks_count
+    made: dict[str, Any] = {}
+    claims.claim("file", *(["folder"] if names.folder else []))
     if claims.claim("checksum"):
         intent = "checksum"
     elif len(names.files) == 2 and claims.claim("difference"):
         intent = "difference"
-    elif (part := _part(claims)) is not None:
+    elif part := _part(claims):
         intent, made = "part", {"first": part[0], "amount": part[1]}
     elif (claims.find("long") or (claims.find("line") and asks_count)) and not _searches(claims, with_=True):
         claims.claim("line", "count", "long")
@@ -91,69 +70,50 @@ def _about_file(context: RequestContext, claims: WordClaims, names: FileNames) -
     elif claims.find("word") and asks_count and not claims.find("search"):
         claims.claim("word", "count")
         intent = "words"
-    elif _searches(claims, with_=bool(claims.find("line")) or claims.request.has("in it", "anything", "something")):
+    elif _searches(claims, with_=bool(claims.find("line")) or request.has("in it", "anything", "something")):
         claims.claim("line", "count", "search", "search_with", "search_noun")
         made = _search_text(claims)
         intent = "count mentions" if asks_count else "mentions"
         if not made:
             return None
-    elif claims.find("byte") or claims.find("size"):
+    elif claims.find("byte", "size"):
         claims.claim("byte", "size", "use", "count", "long")
         intent = "size"
-    elif claims.request.has("where", "which folder", "what folder", "which directory", "can't find", "locate") or (
-        claims.request.has("find") and not claims.find("read")
-    ):
+    elif claims.find("where") or (request.has("find") and not claims.find("read")):
         claims.claim("where", "folder", "holds", "name")
         intent = "locate"
-    elif claims.find("history") or (claims.request.has("who") and claims.find("modified")):
-        claims.claim("history", "modified", "date")
-        intent = "history"
-    elif claims.request.has("how old") or (
-        claims.find("modified") and (claims.find("date") or claims.request.has("when"))
-    ):
-        claims.claim_places(claims.find("modified") | claims.find("date") - spans)
+    elif request.has("how old") or (claims.find("modified") and (claims.find("date") or request.has("when"))):
+        in_spans = {place for one in context.spans for place in one.places}
+        claims.claim_places(claims.find("modified") | claims.find("date") - in_spans)
         intent = "modified"
-    elif claims.find("exists") or _asks_existence(claims):
-        claims.claim("exists")
+    elif claims.claim("exists") or _EXISTS.match(request.lower):
         intent = "exists"
-    elif asks_count or claims.request.has("how much", "who", "when", "why", "whose"):
+    elif asks_count or request.has("how much", "who", "when", "why", "whose"):
         return None
     else:
         claims.claim("read", "only")
-        if claims.request.has("say", "says"):
-            claims.claim_places(claims.request.places("say"))
+        claims.claim_places(request.places("say"))
         intent = "read"
-    return FileRequest(intent=intent, names=names, query=FileQuery(), explained=claims.explained, **made)  # type: ignore[arg-type]
-
-
-def _asks_existence(claims: WordClaims) -> bool:
-    return (
-        re.match(r"(?:hi |hey |please )*(?:is there|do we have|do i have|have we)\b", claims.request.lower) is not None
-    )
+    return FileRequest(intent=intent, names=names, query=FileQuery(), explained=claims.explained, **made)
 
 
 def _part(claims: WordClaims) -> tuple[int, int] | None:
     """Return the first line and the amount of lines of a part of a file; 0 as the first line is the end."""
-    line = claims.find("line")
-    tokens = claims.request.tokens
+    line, tokens = claims.find("line"), claims.request.tokens
+    numbers = [place for place, one in enumerate(tokens) if one.number is not None and one.lower != "one"]
+    named_part = bool(claims.find("part"))
+    several = any(tokens[place].lower == "lines" for place in line) and not numbers and not named_part
     for meaning, first in (("first", 1), ("last", 0)):
         found = claims.find(meaning)
-        numbers = [place for place, one in enumerate(tokens) if one.number is not None and one.lower != "one"]
-        if found and (line or claims.find("part")) and len(numbers) <= 1:
-            several = any(tokens[place].lower == "lines" for place in line)
-            if several and not numbers and not claims.find("part"):
-                continue
+        if found and (line or named_part) and len(numbers) <= 1 and not several:
             claims.claim_places((*found, *line, *numbers))
-            claims.claim("first" if first else "last", "only")
-            return first, abs(int(tokens[numbers[0]].number or 1)) if numbers else 10 if not line else 1
-    before = [place for place in line if place + 1 < len(tokens) and tokens[place + 1].kind == "number"]
-    if before:
-        at = before[0] + 1
-        start = int(tokens[at].number or 1)
-        ends = at + 2 < len(tokens) and tokens[at + 1].lower in ("to", "-", "until") and tokens[at + 2].kind == "number"
-        end = int(tokens[at + 2].number or start) if ends else start
-        if end >= start >= 1:
-            claims.claim_places((before[0], at, *((at + 1, at + 2) if ends else ())))
+            claims.claim("only")
+            return first, abs(int(tokens[numbers[0]].number or 1)) if numbers else 1 if line else 10
+    if len(numbers) in (1, 2) and numbers[0] - 1 in line:
+        start, end = (int(tokens[place].number or 0) for place in (numbers[0], numbers[-1]))
+        between = tuple(one.lower for one in tokens[numbers[0] + 1 : numbers[-1]])
+        if end >= start >= 1 and between in ((), ("to",), ("-",), ("until",)):
+            claims.claim_places((numbers[0] - 1, *range(numbers[0], numbers[-1] + 1)))
             return start, end - start + 1
     return None
 
@@ -163,15 +123,13 @@ def _searches(claims: WordClaims, *, with_: bool = False) -> bool:
     return bool(claims.find("search")) or (with_ and bool(claims.find("search_with")) and bool(_candidates(claims)))
 
 
-def _candidates(claims: WordClaims) -> list[int]:
+def _candidates(claims: WordClaims) -> set[int]:
     """Return the places that are left once the words of a search are accounted for."""
-    functional: set[int] = set()
-    for meaning in ("line", "count", "search", "search_with", "search_noun", "file", "folder", "holds", "word", "read"):
-        functional |= claims.find(meaning)
-    return [place for place in claims.left if place not in functional]
+    meanings = ("line", "count", "search", "search_with", "search_noun", "file", "folder", "holds", "word", "read")
+    return set(claims.left).difference(*(claims.find(one) for one in meanings))
 
 
-def _search_text(claims: WordClaims) -> dict[str, object]:
+def _search_text(claims: WordClaims) -> dict[str, Any]:
     """Return the text that is searched for: a quotation, or the words that nothing else explains."""
     quoted = [place for place in claims.left if claims.request.tokens[place].kind == "quoted"]
     if len(quoted) == 1:
@@ -201,65 +159,50 @@ def _about_files(
         claims.claim_places(folders)
         query = msgspec.structs.replace(query, folders=True)
         noun = folders
-    defined = claims.find("defined")
+    request, defined = claims.request, bool(claims.find("defined"))
     whole_folder = bool(names.folder or workspace)
-    seeks = claims.request.has("where is", "where's") or claims.find("search_plain")
+    seeks = request.has("where is", "where's") or claims.find("search_plain")
     if not (noun or names.kind or whole_folder or is_anchored or defined or seeks or query.size_says):
         return None
     query = _with_name(context, claims, query)
-    if whole_folder:
-        claims.claim("folder")
-    if noun:
-        claims.claim("file")
+    claims.claim(*(["folder"] if whole_folder else []), *(["file"] if noun else []))
     if query.span or query.sort == "time":
         claims.claim("modified", "date", "seek")
-    in_them = claims.request.has("in them", "in it", "in any")
-    made: dict[str, object] = {}
-    intent: Intent = "list"
-    asks_count = claims.request.has("how many", "number", "count")
-    if defined and not query.name:
-        claims.claim("defined", "where", "folder", "file", "search_with")
-        made = _search_text(claims)
-        made = _definition(str(made["text"])) if made else {}
-        intent = "search"
-    elif (
-        not query.name and _searches(claims, with_=in_them or bool(claims.find("search_noun"))) and _candidates(claims)
+    with_ = request.has("in them", "in it", "in any") or bool(claims.find("search_noun"))
+    inside = whole_folder and query.is_plain and not noun and request.has("find", "is there")
+    made: dict[str, Any] = {}
+    intent = "list"
+    if not query.name and (
+        defined
+        or (_searches(claims, with_=with_) and _candidates(claims))
+        or (request.has("where") and claims.find("search_noun"))
+        or (inside and _candidates(claims))
     ):
         claims.claim("search", "search_with", "search_noun", "where", "holds", "word", "folder")
-        made = _search_text(claims)
-        intent = "search"
-    elif not query.name and claims.request.has("where") and claims.find("search_noun"):
-        claims.claim("search_noun", "where", "folder")
-        made = _search_text(claims)
-        intent = "search"
-    elif (
-        whole_folder and query.is_plain and not noun and claims.request.has("find", "is there") and _candidates(claims)
-    ):
-        claims.claim("search_noun", "folder", "holds")
-        made = _search_text(claims)
-        intent = "search"
-    elif claims.find("line") and (asks_count or claims.find("each")):
+        claims.claim(*(["defined", "file"] if defined else []))
+        intent, made = "search", _search_text(claims)
+        if not made:
+            return None
+        made = _definition(made["text"]) if defined else made
+    elif claims.find("line") and (claims.asks_count or claims.find("each")):
         claims.claim("line", "count", "each", "holds")
         intent = "line counts"
     elif claims.find("size") and (claims.find("use") or (whole_folder and not noun and not names.kind)):
         claims.claim("size", "use", "holds")
         intent = "total size"
-    elif asks_count and not query.sort:
+    elif claims.asks_count and not query.sort:
         claims.claim("count", "holds")
         intent = "count"
-    elif claims.request.has("who", "when", "how much"):
+    elif request.has("who", "when", "how much"):
         return None
     else:
         claims.claim("holds", "where", "size", "read", "each", "use")
-        if query.sort == "size":
-            claims.claim("use", "byte", "count")
-    if intent == "search" and not made:
-        return None
+        claims.claim(*(["byte", "count"] if query.sort == "size" else []))
     query = msgspec.structs.replace(query, flat=query.is_plain and intent == "list")
-    return FileRequest(intent=intent, names=names, query=query, explained=claims.explained, **made)  # type: ignore[arg-type]
+    return FileRequest(intent=intent, names=names, query=query, explained=claims.explained, **made)
 
 
-def _definition(text: str) -> dict[str, object]:
+def _definition(text: str) -> dict[str, Any]:
     if not re.fullmatch(r"\w+", text):
         return {"text": text}
     return {"text": rf"\b(def|class|function|fn|func)\s+{text}\b", "text_says": text, "is_word": True}
@@ -267,48 +210,43 @@ def _definition(text: str) -> dict[str, object]:
 
 def _with_name(context: RequestContext, claims: WordClaims, query: FileQuery) -> FileQuery:
     """Add the part of the name that files must have."""
-    tokens = claims.request.tokens
-    file = claims.find("file")
+    request, tokens, file = claims.request, claims.request.tokens, claims.find("file")
     starts, ends = claims.find("starts"), claims.find("ends")
-    named = frozenset(place for place in claims.find("name") if tokens[place].lower not in ("name", "names")) or (
-        claims.find("name")
-        if claims.request.has("in their name", "in its name", "in the name", "whose name")
-        else frozenset()
-    )
+    named = frozenset(place for place in claims.find("name") if tokens[place].lower not in ("name", "names"))
+    if request.has("in their name", "in its name", "in the name", "whose name"):
+        named |= claims.find("name")
     if named or ((starts or ends) and not query.suffixes):
         claims.claim_places(file | starts | ends)
         claims.claim("name", "search_with", "word", "holds", "where")
         run = claims.left_run
         text = claims.text(*run) if run else ""
-        if run and _PATH_WORDS.fullmatch(text):
-            claims.claim_places(range(*run))
-            behind = (
-                tokens[run[1]].text if run[1] < len(tokens) and tokens[run[1]].start == tokens[run[1] - 1].end else ""
-            )
-            text += behind if behind == "_" else ""
-            pattern = f"{text}*" if starts else f"*{text}" if ends else f"*{text}*"
-            how = "starting with" if starts else "ending in" if ends else "with"
-            where = "" if starts or ends else " in their name"
-            return msgspec.structs.replace(query, name=pattern, name_says=f" {how} {text}{where}")
-        return query
-    if query.suffixes and (ends or claims.find("ends")):
+        if not run or not _PATH_WORDS.fullmatch(text):
+            return query
+        claims.claim_places(range(*run))
+        if run[1] < len(tokens) and tokens[run[1]].text == "_" and tokens[run[1]].start == tokens[run[1] - 1].end:
+            text += "_"
+        if starts or ends:
+            pattern, how = (f"{text}*", "starting with") if starts else (f"*{text}", "ending in")
+            return msgspec.structs.replace(query, name=pattern, name_says=f" {how} {text}")
+        return _containing(query, text)
+    if query.suffixes:
         claims.claim("ends")
-    for place in (one for one in file if tokens[one].lower.endswith("s")):
-        word = tokens[place - 1] if place else None
-        if word is None or word.kind != "word" or place - 1 in claims.places or word.is_stop:
-            continue
-        known = {singular(part) for path in context.conversation.files for part in name_words(path.rpartition("/")[2])}
-        if singular(word.lower) in known:
-            claims.claim_places((place - 1,))
-            name = singular(word.lower)
-            return msgspec.structs.replace(query, name=f"*{name}*", name_says=f" with {name} in their name")
-    if not file and claims.request.has("where is", "where's") and not query.folder and not claims.find("search_noun"):
+    names = [path.rpartition("/")[2].lower() for path in context.conversation.files]
+    known = {singular(part) for one in names for part in name_words(one)}
+    for place in (one - 1 for one in file if one and tokens[one].lower.endswith("s")):
+        word = tokens[place]
+        if word.kind == "word" and not word.is_stop and place not in claims.places and singular(word.lower) in known:
+            claims.claim_places((place,))
+            return _containing(query, singular(word.lower))
+    if not file and request.has("where is", "where's") and not query.folder and not claims.find("search_noun"):
         claims.claim("where")
-        run = claims.left_run
-        if run and run[1] == run[0] + 1 and tokens[run[0]].kind == "word":
-            text = tokens[run[0]].text
-            known_names = [path.rpartition("/")[2].lower() for path in context.conversation.files]
-            if any(text.lower() in one for one in known_names) and not claims.find("defined"):
-                claims.claim_places(range(*run))
-                return msgspec.structs.replace(query, name=f"*{text}*", name_says=f" with {text} in their name")
+        left = claims.left
+        text = tokens[left[0]].text if len(left) == 1 and tokens[left[0]].kind == "word" else ""
+        if text and any(text.lower() in one for one in names) and not claims.find("defined"):
+            claims.claim_places(left)
+            return _containing(query, text)
     return query
+
+
+def _containing(query: FileQuery, text: str) -> FileQuery:
+    return msgspec.structs.replace(query, name=f"*{text}*", name_says=f" with {text} in their name")

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import structs
 
 from doorward.agents.house import sentences
 from doorward.agents.house.file_answers import answer_about_files, count_lines, describe_list, search_files
-from doorward.agents.house.file_query import SHOWN, FileEntry, FileList, entry_of, find_files, select_entries, stat_step
+from doorward.agents.house.file_query import (
+    SHOWN,
+    FileEntry,
+    FileList,
+    entry_of,
+    find_files,
+    select_entries,
+    stat_step,
+    which_file,
+)
 from doorward.agents.house.file_references import Entries, FileReference, referred_files
 from doorward.agents.house.file_requests import FileRequest, parse
 from doorward.agents.house.plan import Reading, Steps, Unknown
@@ -17,25 +26,9 @@ from doorward.agents.house.request_context import RequestContext
 
 _BY_WORDS = 0.85
 _LOOSE = 0.8
-_SHOW = (
-    "show",
-    "read",
-    "open",
-    "print",
-    "display",
-    "see",
-    "say",
-    "view",
-    "cat",
-    "in it",
-    "content",
-    "give",
-    "first",
-    "one",
-)
+_SHOW = ("show", "read", "open", "print", "display", "see", "say", "view", "cat", "in it", "content", "give", "one")
 _AGAIN = re.compile(r"(?:and |ok |now )*(?:what about|how about|the same (?:for|in)|same for|and in|and for)\b")
 _MAX_STATS = 50
-_ABOUT_MANY = ("list", "count", "total size", "search", "line counts")
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
@@ -44,18 +37,18 @@ def read(context: RequestContext) -> Iterable[Reading]:
         follow_up = parse(context, reference.places, single=reference.single)
         asks = follow_up is not None and (follow_up.intent != "read" or context.request.has(*_SHOW))
         if follow_up is not None and asks and not follow_up.names.files:
-            yield _reading(follow_up, _follow(context, follow_up, reference), 1.0)
+            yield _reading(context, follow_up, 1.0, reference)
             if request is not None and not (request.names.files or request.names.folder):
                 return
     again = _same_for(context)
     if again is not None:
-        yield _reading(again, _answer(context, again), 1.0)
+        yield _reading(context, again, 1.0)
         return
     if request is not None:
-        yield _reading(request, _answer(context, request), _LOOSE if request.names.loose else 1.0)
+        yield _reading(context, request, _LOOSE if request.names.loose else 1.0)
     by_words = parse(context, by_words=True)
     if by_words is not None and by_words.names.by_words:
-        yield _reading(by_words, _answer(context, by_words), _BY_WORDS)
+        yield _reading(context, by_words, _BY_WORDS)
 
 
 def _same_for(context: RequestContext) -> FileRequest | None:
@@ -69,60 +62,47 @@ def _same_for(context: RequestContext) -> FileRequest | None:
     if bool(earlier.names.files) != bool(request.names.files) or request.intent not in ("read", "list"):
         return None
     old, new = earlier.query, request.query
-    query = structs.replace(
-        old,
-        folder=new.folder or old.folder,
-        kind=new.kind or old.kind,
-        suffixes=new.suffixes or old.suffixes,
-        span=new.span or old.span,
-        span_says=new.span_says or old.span_says,
-    )
+    changes = {
+        name: value for name in ("folder", "kind", "suffixes", "span", "span_says") if (value := getattr(new, name))
+    }
+    query = structs.replace(old, **changes)
     return structs.replace(earlier, names=request.names, query=query, explained=request.explained)
 
 
-def _reading(request: FileRequest, steps: Callable[[], Steps], score: float) -> Reading:
+def _reading(
+    context: RequestContext, request: FileRequest, score: float, reference: FileReference | None = None
+) -> Reading:
     of = sentences.in_a_row([*request.names.files]) or f"{request.query.noun()}{request.query.conditions}"
     return Reading(
         name=f"{request.intent} files",
-        steps=steps,
+        steps=lambda: _answer(context, request, reference),
         explained=request.explained,
         score=score,
         says=f"{request.intent}: {of}",
     )
 
 
-def _answer(context: RequestContext, request: FileRequest) -> Callable[[], Steps]:
-    def steps() -> Steps:
-        if request.names.choices:
-            choices = sentences.in_a_row([sentences.name(one) for one in request.names.choices[:5]], "or")
-            raise Unknown(f"Which file do you mean: {choices}?")
-        if request.names.files:
-            return (yield from answer_about_files(context, request, list(request.names.files)))
-        if request.intent == "search":
-            return (yield from search_files(context, request))
+def _answer(context: RequestContext, request: FileRequest, reference: FileReference | None) -> Steps:
+    """Answer about the files that the request names or describes, or about those of the reference."""
+    if request.names.choices:
+        raise which_file(list(request.names.choices))
+    is_many = request.intent in ("list", "count", "total size", "search", "line counts")
+    entries = [FileEntry(one) for one in request.names.files]
+    if reference is not None:
+        entries = yield from reference.find_entries()
+    if not is_many:
+        return (yield from answer_about_files(context, request, [one.path for one in entries]))
+    if request.intent == "search":
+        return (yield from search_files(context, request, [one.path for one in entries] if reference else None))
+    if reference is None:
         most = 1 if request.intent in ("count", "total size") else SHOWN
         found = yield from find_files(context, request.query, lookup=request.intent == "line counts", most=most)
-        if request.intent == "line counts":
-            return (yield from count_lines(context, [one.path for one in found.entries]))
-        return describe_list(request, found, context)
-
-    return steps
-
-
-def _follow(context: RequestContext, request: FileRequest, reference: FileReference) -> Callable[[], Steps]:
-    def steps() -> Steps:
-        entries = yield from reference.find_entries()
-        if request.intent not in _ABOUT_MANY:
-            return (yield from answer_about_files(context, request, [one.path for one in entries]))
-        if request.intent == "search":
-            return (yield from search_files(context, request, [one.path for one in entries]))
-        if request.intent == "line counts":
-            return (yield from count_lines(context, [one.path for one in entries]))
+    else:
         entries = select_entries((yield from _with_sizes(context, entries)), request.query)
-        size = sum(one.size or 0 for one in entries)
-        return describe_list(request, FileList(entries[: request.query.most], len(entries), size), context)
-
-    return steps
+        found = FileList(entries[: request.query.most], len(entries), sum(one.size or 0 for one in entries))
+    if request.intent == "line counts":
+        return (yield from count_lines(context, [one.path for one in found.entries]))
+    return describe_list(request, found, context)
 
 
 def _with_sizes(context: RequestContext, entries: list[FileEntry]) -> Entries:

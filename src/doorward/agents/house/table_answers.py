@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC
+from statistics import fmean
 
 import msgspec
 
 from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan
+from doorward.agents.house.file_query import is_inside, moment_of
 from doorward.agents.house.plan import Unknown
 from doorward.agents.house.request import Request
 from doorward.agents.house.table_file import number_of
@@ -16,45 +18,36 @@ from doorward.agents.house.word_claims import WordClaims
 from doorward.agents.house.words import name_words, same_words, stem
 
 Row = dict[str, str]
+Condition = tuple[str, Callable[[Row], bool]]
+"""A condition in words, and whether a row fulfils it."""
 _ROWS = 10
 _GROUPS = 30
-_TITLES = {"sum": "The total", "average": "The average", "maximum": "The highest", "minimum": "The lowest"}
-_BY = frozenset(("per", "by", "each", "every"))
+_OPERATIONS: dict[str, tuple[str, Callable[[list[float]], float]]] = {
+    "sum": ("total", lambda values: round(sum(values), 6)),
+    "average": ("average", fmean),
+    "maximum": ("highest", max),
+    "minimum": ("lowest", min),
+}
 
 
 class Table(msgspec.Struct, frozen=True):
     columns: list[str]
     rows: list[Row]
 
-    def numbers(self, column: str) -> list[float]:
-        return [value for row in self.rows if (value := number_of(row.get(column, ""))) is not None]
+    def columns_of(self, parse: Callable[[str], object]) -> list[str]:
+        """Return the columns whose cells can all be parsed, as numbers or times."""
+        cells = {one: [row[one] for row in self.rows if row.get(one)] for one in self.columns}
+        return [one for one, held in cells.items() if held and all(parse(text) is not None for text in held)]
 
     @property
     def measures(self) -> list[str]:
-        """The columns that hold numbers in every row that has a value there."""
-        return [
-            one
-            for one in self.columns
-            if (held := [row for row in self.rows if row.get(one)]) and len(self.numbers(one)) == len(held)
-        ]
-
-    @property
-    def dates(self) -> list[str]:
-        """The columns that hold dates."""
-        return [
-            one
-            for one in self.columns
-            if self.rows
-            and all(_moment(row.get(one, "")) for row in self.rows if row.get(one))
-            and any(row.get(one) for row in self.rows)
-            and one not in self.measures
-        ]
+        return self.columns_of(number_of)
 
 
 class TableQuery(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     operation: str
-    """`sum`, `average`, `maximum` or `minimum`; empty for rows and their number."""
+    """A key of `_OPERATIONS`; empty for rows and their number."""
     counts: bool
     rows: bool = False
     """Whether the request speaks of rows."""
@@ -72,122 +65,99 @@ def answer_from_table(query: TableQuery, table: Table) -> str:
     grouped, named = _columns(claims, table)
     conditions += _bounds(claims, table, named)
     distinct = claims.claim("distinct") or (query.counts and not query.rows and len(named) == 1 and not conditions)
-    claims.claim("money", "per") if query.operation or grouped else claims.claim("per" if grouped else "column")
+    claims.claim("money", "per") if query.operation or grouped else claims.claim("column")
+    path = sentences.name(query.path)
     if claims.left:
         word = sentences.name(claims.request.tokens[claims.left[0]].text)
         columns = sentences.in_a_row([sentences.name(one) for one in table.columns[:20]])
-        raise Unknown(f"I do not know what {word} means in {sentences.name(query.path)}. Its columns are {columns}.")
+        raise Unknown(f"I do not know what {word} means in {path}. Its columns are {columns}.")
     rows = [row for row in table.rows if all(fits(row) for _, fits in conditions)]
-    where = f"{''.join(says for says, _ in conditions)} in {sentences.name(query.path)}"
+    where = f"{''.join(says for says, _ in conditions)} in {path}"
+    measure = _measure(query, table, named) if query.operation else ""
     if grouped:
-        return _describe_groups(
-            query, table, rows, grouped, _measure(query, table, named) if query.operation else "", where
-        )
+        return _describe_groups(query, rows, grouped, measure, where)
     if query.operation:
-        return _describe_figure(query, rows, _measure(query, table, named), where)
-    head = f"There {'is' if len(rows) == 1 else 'are'} {sentences.counted(len(rows), 'row', 'rows')}{where}"
-    if distinct and len(named) == 1 and not query.operation:
-        values = sorted({row.get(named[0], "") for row in rows} - {""})
+        return _describe_figure(query, rows, measure, where)
+    if distinct and len(named) == 1:
+        values = {row.get(named[0], "") for row in rows} - {""}
         many = sentences.counted(len(values), "different value", "different values")
         return f"There are {many} of {sentences.name(named[0])}{where}."
+    head = f"There {'is' if len(rows) == 1 else 'are'} {sentences.counted(len(rows), 'row', 'rows')}{where}"
     if query.counts or not rows:
         return f"{head}."
     return f"{head}:\n{sentences.bullets([sentences.describe_record(one) for one in rows], most=_ROWS)}"
 
 
-Condition = tuple[str, Callable[[Row], bool]]
-
-
 def _values(claims: WordClaims, table: Table) -> list[Condition]:
     """Return the conditions that values of the table in the request make, the longest values first."""
-    found: list[Condition] = []
-    chosen: set[str] = set()
-    words = [one.lower for one in claims.request.tokens]
     typed = [one.text.lower() for one in claims.request.tokens]
-    whole: dict[tuple[str, ...], set[tuple[str, str]]] = {}
-    for column in table.columns:
-        for value in {row.get(column, "") for row in table.rows}:
-            parts = tuple(one.text.lower() for one in Request(value).tokens)
-            if parts and column not in table.measures:
-                whole.setdefault(parts, set()).add((column, value))
-    for parts in sorted(whole, key=len, reverse=True):
-        for at in range(len(words) - len(parts) + 1):
+    columns = {stem(part) for one in table.columns for part in name_words(one)}
+    measures = table.measures
+    known: dict[tuple[str, ...], set[tuple[str, str]]] = {}
+    for column in (one for one in table.columns if one not in measures):
+        for value in {row.get(column, "") for row in table.rows} - {""}:
+            known.setdefault(tuple(one.text.lower() for one in Request(value).tokens), set()).add((column, value))
+    found: list[set[tuple[str, str]]] = []
+    for parts in sorted(known, key=len, reverse=True):
+        for at in range(len(typed) - len(parts) + 1):
             here = range(at, at + len(parts))
             if tuple(typed[at : at + len(parts)]) == parts and set(here) & set(claims.left):
                 claims.claim_places(here)
-                found.append(_equals(sorted(whole[parts]), chosen))
+                found.append(known[parts])
     for place in claims.left:
-        if any(stem(part) == stem(words[place]) for one in table.columns for part in name_words(one)):
+        word = stem(typed[place])
+        partly = {pair for parts, pairs in known.items() if word in map(stem, parts) for pair in pairs}
+        if not partly or claims.request.tokens[place].stem in columns:
             continue
-        partly = {
-            pair
-            for parts, pairs in whole.items()
-            if any(stem(one) == stem(typed[place]) for one in parts)
-            for pair in pairs
-        }
-        if len(partly) == 1:
-            claims.claim_places((place,))
-            found.append(_equals(sorted(partly), chosen))
-        elif partly:
+        if len(partly) > 1:
             choices = sentences.in_a_row([sentences.name(value) for _, value in sorted(partly)[:5]], "or")
             raise Unknown(f"I do not know which you mean: {choices}?")
-    return found
+        claims.claim_places((place,))
+        found.append(partly)
+    chosen = [min(pairs)[0] for pairs in found]
+    for column in chosen:
+        if chosen.count(column) > 1:
+            raise Unknown(f"I do not know how to look for two values of {sentences.name(column)} at once.")
+    return [_equals(sorted(pairs)) for pairs in found]
 
 
-def _equals(pairs: list[tuple[str, str]], chosen: set[str]) -> Condition:
-    """Return the condition that a column has a value; `chosen` are the columns that have a condition already."""
+def _equals(pairs: list[tuple[str, str]]) -> Condition:
+    """Return the condition that a row has one of these values in its column."""
     column, value = pairs[0]
-    if column in chosen:
-        raise Unknown(f"I do not know how to look for two values of {sentences.name(column)} at once.")
-    chosen.add(column)
-    if len(pairs) == 1:
-        return f" with {sentences.name(column)} {sentences.name(value)}", lambda row: row.get(column) == value
-    return f" with {sentences.name(value)}", lambda row: any(row.get(name) == one for name, one in pairs)
+    says = f" {sentences.name(column)}" if len(pairs) == 1 else ""
+    return f" with{says} {sentences.name(value)}", lambda row: any(row.get(name) == one for name, one in pairs)
 
 
 def _period(query: TableQuery, table: Table) -> list[Condition]:
-    if len(query.spans) != 1 or len(table.dates) != 1:
+    dates = table.columns_of(moment_of)
+    if len(query.spans) != 1 or len(dates) != 1:
         return []
-    span, column = query.spans[0], table.dates[0]
+    span, column = query.spans[0], dates[0]
     query.claims.claim_places(span.places)
+    limit = span.since or span.until
+    zone = (limit.tzinfo if limit else None) or UTC
 
     def fits(row: Row) -> bool:
-        at = _moment(row.get(column, ""))
-        zone = (span.since or span.until or datetime.now(UTC)).tzinfo
-        moment = at.replace(tzinfo=at.tzinfo or zone) if at else None
-        return (
-            moment is not None
-            and (span.since is None or moment >= span.since)
-            and (span.until is None or moment < span.until)
-        )
+        return is_inside(moment_of(row.get(column, ""), zone), span)
 
     return [(f" {span.says} by {sentences.name(column)}", fits)]
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text) if len(text) >= 10 else None
-    except ValueError:
-        return None
 
 
 def _columns(claims: WordClaims, table: Table) -> tuple[str, list[str]]:
     """Return the column that the rows are grouped by and the other columns that the request names."""
     tokens = claims.request.tokens
-    grouped, named = "", []
+    grouped, named = "", list[str]()
     for column in sorted(table.columns, key=len, reverse=True):
-        parts = [stem(one) for one in name_words(column)]
-        for at in range(len(tokens) - len(parts) + 1):
+        parts = [same_words(stem(one)) for one in name_words(column)]
+        for at in range(len(tokens) - len(parts) + 1 if parts else 0):
             here = tokens[at : at + len(parts)]
-            if not parts or any(
-                one.kind != "word" or not (same_words(one.stem) & same_words(part))
-                for one, part in zip(here, parts, strict=True)
-            ):
-                continue
-            if all(one.is_stop for one in here):
+            fits = all(
+                one.kind == "word" and same_words(one.stem) & part for one, part in zip(here, parts, strict=True)
+            )
+            if not fits or all(one.is_stop for one in here):
                 continue
             before = [one.lower for one in tokens[max(0, at - 2) : at] if one.lower != "the"]
-            if before and before[-1] in _BY and not grouped:
+            if before[-1:] and before[-1] in ("per", "by", "each", "every") and not grouped:
                 grouped = column
             elif column not in named:
                 named.append(column)
@@ -202,12 +172,11 @@ def _bounds(claims: WordClaims, table: Table, named: list[str]) -> list[Conditio
         near = {place - 1, place - 2} & (over | under)
         if token.number is None or place in claims.places or not near:
             continue
-        column = _only([one for one in named if one in table.measures] or table.measures)
-        if not column:
+        columns = [one for one in named if one in table.measures] or table.measures
+        if len(columns) != 1:
             raise Unknown("I do not know which column the number belongs to.")
-        limit, is_over = token.number, bool(near & over)
         claims.claim_places((place, *near))
-        return [_compares(column, limit, is_over=is_over)]
+        return [_compares(columns[0], token.number, is_over=bool(near & over))]
     return []
 
 
@@ -219,62 +188,42 @@ def _compares(column: str, limit: float, *, is_over: bool) -> Condition:
     return f" with {sentences.name(column)} {'over' if is_over else 'under'} {sentences.number(limit)}", fits
 
 
-def _only(columns: list[str]) -> str:
-    return columns[0] if len(columns) == 1 else ""
-
-
 def _measure(query: TableQuery, table: Table, named: list[str]) -> str:
-    column = _only([one for one in named if one in table.measures]) or (
-        "" if any(one in table.measures for one in named) else _only(table.measures)
-    )
-    if not column:
-        columns = sentences.in_a_row([sentences.name(one) for one in table.measures], "or") or "none"
-        raise Unknown(
-            f"I do not know which column of {sentences.name(query.path)} you mean. Those with numbers: {columns}."
-        )
-    return column
-
-
-def _figure(operation: str, rows: list[Row], column: str) -> float | None:
-    values = [value for row in rows if (value := number_of(row.get(column, ""))) is not None]
-    if not values:
-        return None
-    match operation:
-        case "sum":
-            return round(sum(values), 6)
-        case "average":
-            return sum(values) / len(values)
-        case "maximum":
-            return max(values)
-        case _:
-            return min(values)
+    """Return the column with the numbers that are asked for."""
+    measures = table.measures
+    columns = [one for one in named if one in measures] or measures
+    if len(columns) == 1:
+        return columns[0]
+    choices = sentences.in_a_row([sentences.name(one) for one in measures], "or") or "none"
+    path = sentences.name(query.path)
+    raise Unknown(f"I do not know which column of {path} you mean. Those with numbers: {choices}.")
 
 
 def _describe_figure(query: TableQuery, rows: list[Row], column: str, where: str) -> str:
-    figure = _figure(query.operation, rows, column)
-    if figure is None:
+    held = [(value, row) for row in rows if (value := number_of(row.get(column, ""))) is not None]
+    if not held:
         return f"There are no rows{where}."
-    head = f"{_TITLES[query.operation]} {sentences.name(column)}{where} is {sentences.number(figure)}"
-    if query.operation in ("maximum", "minimum"):
-        if query.most > 1:
-            held = [row for row in rows if number_of(row.get(column, "")) is not None]
-            held.sort(key=lambda row: number_of(row[column]) or 0, reverse=query.operation == "maximum")
-            which = "highest" if query.operation == "maximum" else "lowest"
-            shown = [sentences.describe_record(one) for one in held[: query.most]]
-            return (
-                f"The {len(shown)} rows with the {which} {sentences.name(column)}{where}:\n{sentences.bullets(shown)}"
-            )
-        best = [row for row in rows if number_of(row.get(column, "")) == figure]
-        return f"{head}:\n{sentences.bullets([sentences.describe_record(one, leave=[column]) for one in best], most=3)}"
-    return f"{head} (of {sentences.counted(len(rows), 'row', 'rows')})."
+    title, calculate = _OPERATIONS[query.operation]
+    figure = calculate([value for value, _ in held])
+    if query.most > 1:
+        held.sort(key=lambda one: one[0], reverse=query.operation == "maximum")
+        shown = [sentences.describe_record(row) for _, row in held[: query.most]]
+        return f"The {len(shown)} rows with the {title} {sentences.name(column)}{where}:\n{sentences.bullets(shown)}"
+    head = f"The {title} {sentences.name(column)}{where} is {sentences.number(figure)}"
+    if query.operation in ("sum", "average"):
+        return f"{head} (of {sentences.counted(len(rows), 'row', 'rows')})."
+    best = [sentences.describe_record(row, leave=[column]) for value, row in held if value == figure]
+    return f"{head}:\n{sentences.bullets(best, most=3)}"
 
 
-def _describe_groups(query: TableQuery, table: Table, rows: list[Row], by: str, measure: str, where: str) -> str:
-    groups: dict[str, list[Row]] = {}
+def _describe_groups(query: TableQuery, rows: list[Row], by: str, measure: str, where: str) -> str:
+    title, calculate = _OPERATIONS[query.operation] if measure else ("number of rows", len)
+    groups: dict[str, list[float]] = {}
     for row in rows:
-        groups.setdefault(row.get(by, ""), []).append(row)
-    figures = {key: _figure(query.operation, held, measure) if measure else len(held) for key, held in groups.items()}
-    ranked = sorted(figures.items(), key=lambda one: -(one[1] or 0))
-    what = f"{_TITLES[query.operation]} {sentences.name(measure)}" if measure else "The number of rows"
-    lines = [f"{sentences.name(key) if key else '(none)'}: {sentences.number(value or 0)}" for key, value in ranked]
-    return f"{what} per {sentences.name(by)}{where}:\n{sentences.bullets(lines, most=_GROUPS)}"
+        value = number_of(row.get(measure, "")) if measure else 1
+        groups.setdefault(row.get(by, ""), []).extend([] if value is None else [value])
+    figures = {key: calculate(values) if values else 0 for key, values in groups.items()}
+    ranked = sorted(figures.items(), key=lambda one: -one[1])
+    lines = [f"{sentences.name(key) if key else '(none)'}: {sentences.number(value)}" for key, value in ranked]
+    what = f"{title} {sentences.name(measure)}".strip() if measure else title
+    return f"The {what} per {sentences.name(by)}{where}:\n{sentences.bullets(lines, most=_GROUPS)}"

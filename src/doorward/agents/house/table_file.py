@@ -1,4 +1,4 @@
-"""A CSV or log file as a table: its rows, read page by page and within bounds."""
+"""The text of a CSV or log file: which file a request means, and its content, read in pages."""
 
 from __future__ import annotations
 
@@ -6,44 +6,40 @@ import csv
 import io
 import re
 from collections.abc import Generator
-from datetime import UTC, datetime, tzinfo
-
-import msgspec
 
 from doorward.agents.house import sentences
+from doorward.agents.house.file_names import FileNames
 from doorward.agents.house.file_query import read_step
 from doorward.agents.house.plan import Step, Unknown
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.results import ToolResult
+from doorward.agents.house.word_claims import WordClaims
 
 _FIRST_PAGE = 200
 """Lines of the first call, which tells how long the lines are."""
 _PAGE_BYTES = 20_000
 """Bytes of the other calls; a longer result is cut."""
 _MAX_BYTES = 200_000
-_FORMATS = (",", ";", "\t", "|")
-LEVELS = {
-    "critical": ("CRITICAL", "FATAL"),
-    "error": ("ERROR", "ERR", "SEVERE"),
-    "warning": ("WARNING", "WARN"),
-    "info": ("INFO",),
-    "debug": ("DEBUG", "TRACE"),
-}
-_LEVEL = re.compile(rf"\b({'|'.join(word for words in LEVELS.values() for word in words)})\b")
-_LEVEL_OF = {word: level for level, words in LEVELS.items() for word in words}
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
-
-Text = Generator[list[Step], list[ToolResult], str]
 
 
-class LogLine(msgspec.Struct, frozen=True):
-    text: str
-    level: str
-    """A key of `LEVELS`; empty if the line names none."""
-    at: datetime | None
+def choose_file(
+    context: RequestContext, names: FileNames, claims: WordClaims, suffixes: tuple[str, ...], noun: str
+) -> tuple[str, float]:
+    """Return the one file with these endings that a request means, and how surely."""
+    named = names.files or names.choices
+    fitting = [one for one in named or context.conversation.files if one.lower().endswith(suffixes)]
+    if len(names.files) > 1:
+        return "", 0.0
+    if named:
+        return (fitting[0], 1.1) if len(fitting) == 1 else ("", 0.0)
+    inside = [one for one in fitting if names.folder in ("", ".") or one.startswith(f"{names.folder}/")]
+    folder_says_it = noun == "log_file" and names.folder.rpartition("/")[2] in ("log", "logs")
+    if len(inside) == 1 and (claims.claim(noun) or folder_says_it):
+        return inside[0], 0.9 if context.offered("debug/logs") and noun == "log_file" else 1.0
+    return "", 0.0
 
 
-def read_text(context: RequestContext, path: str) -> Text:
+def read_text(context: RequestContext, path: str) -> Generator[list[Step], list[ToolResult], str]:
     """Read a whole file: its first lines, then the others in pages at once. Raises Unknown if that cannot be done."""
     (first,) = yield [read_step(context, path, offset=1, limit=_FIRST_PAGE)]
     value = first.value if isinstance(first.value, dict) else {}
@@ -63,32 +59,10 @@ def read_text(context: RequestContext, path: str) -> Text:
 
 def parse_csv(text: str) -> tuple[list[str], list[dict[str, str]]]:
     """Return the columns and the rows of a CSV file."""
-    head = text.partition("\n")[0]
-    delimiter = max(_FORMATS, key=head.count)
+    delimiter = max(",;\t|", key=text.partition("\n")[0].count)
     rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if any(one.strip() for one in row)]
-    if not rows:
-        return [], []
-    columns = [one.strip() for one in rows[0]]
-    return columns, [dict(zip(columns, (one.strip() for one in row), strict=False)) for row in rows[1:]]
-
-
-def parse_log(text: str, zone: tzinfo = UTC) -> list[LogLine]:
-    """Return the lines of a log, with the level and the time that each names."""
-    lines = []
-    for one in text.splitlines():
-        if not one.strip():
-            continue
-        level, moment = _LEVEL.search(one), _MOMENT.search(one)
-        at = None
-        if moment:
-            try:
-                at = datetime.fromisoformat(moment[0].replace(",", "."))
-            except ValueError:
-                at = None
-        lines.append(
-            LogLine(one, _LEVEL_OF[level[1]] if level else "", at.replace(tzinfo=at.tzinfo or zone) if at else None)
-        )
-    return lines
+    columns, *others = [[one.strip() for one in row] for row in rows] or [[]]
+    return columns, [dict(zip(columns, row, strict=False)) for row in others]
 
 
 def number_of(text: str) -> float | None:

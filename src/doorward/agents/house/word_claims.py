@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from functools import cache
 
-from doorward.agents.house.request import Request, Token
+from doorward.agents.house.request import Request
 from doorward.agents.house.words import is_one_slip_away, load, stem, stop_words
 
 _SHORTEST = 4
 """Letters of a word that may be misspelt; the right word has more."""
 _REPLACED = 7
 """Letters from which on a wrong letter counts as a slip. A shorter word is too often another word."""
-_NEGATION = "not"
 
 
 @cache
-def _concepts() -> dict[str, tuple[tuple[str, ...], ...]]:
+def _phrases() -> dict[str, tuple[tuple[str, ...], ...]]:
     """Phrases as stems by their meaning, the longest first."""
-    found = load("file_words.json", dict[str, str])
     return {
-        meaning: tuple(
-            sorted((tuple(stem(part) for part in one.split()) for one in words.split(", ")), key=len, reverse=True)
-        )
-        for meaning, words in found.items()
+        meaning: tuple(sorted((tuple(map(stem, one.split())) for one in words.split(", ")), key=len, reverse=True))
+        for meaning, words in load("file_words.json", dict[str, str]).items()
     }
 
 
@@ -43,22 +40,27 @@ class WordClaims:
         self.request = request.corrected(_corrections(request, known))
         self.places: set[int] = set()
 
-    def find(self, meaning: str) -> frozenset[int]:
-        """Return the places of the words that mean this and are not accounted for yet."""
+    def find(self, *meanings: str) -> frozenset[int]:
+        """Return the places of the words that mean one of these and are not accounted for yet."""
         found: set[int] = set()
-        tokens = self.request.tokens
-        for phrase in _concepts()[meaning]:
+        for phrase in (phrase for one in meanings for phrase in _phrases()[one]):
             for at in self.request.find(phrase):
                 here = range(at, at + len(phrase))
-                if (self.places | found).isdisjoint(here) and all(_fits(tokens[one], phrase[one - at]) for one in here):
+                if (self.places | found).isdisjoint(here) and all(
+                    self._is(place, phrase[place - at]) for place in here
+                ):
                     found.update(here)
         return frozenset(found)
+
+    def _is(self, place: int, part: str) -> bool:
+        """Whether a token is a word of a phrase; `not` and `note` have one stem."""
+        token = self.request.tokens[place]
+        return token.kind == "word" and (part != "not" or token.lower == "not")
 
     def claim(self, *meanings: str) -> bool:
         """Account for the words that mean one of these; whether there are any."""
         found = [self.find(one) for one in meanings]
-        for one in found:
-            self.places |= one
+        self.places.update(*found)
         return any(found)
 
     def claim_places(self, places: Iterable[int]) -> None:
@@ -66,13 +68,17 @@ class WordClaims:
 
     def claim_number(self) -> int:
         """Account for the first whole number that is no bound such as `over 5`, and return it; 0 if there is none."""
-        bounds = self.find("over") | self.find("under")
+        bounds = self.find("over", "under")
         for place, token in enumerate(self.request.tokens):
             number = token.number
             if number is not None and token.lower != "one" and place not in self.places and place - 1 not in bounds:
                 self.claim_places((place,))
                 return abs(int(number))
         return 0
+
+    @property
+    def asks_count(self) -> bool:
+        return self.request.has("how many", "how often", "number", "count")
 
     def is_functional(self, place: int) -> bool:
         """Whether a word has a meaning of its own, so that it hardly is a name."""
@@ -93,15 +99,24 @@ class WordClaims:
     def left_run(self) -> tuple[int, int] | None:
         """The first place of the words that are left and the one behind them, if nothing claimed is between them."""
         left = self.left
-        if not left or any(place in self.places for place in range(left[0], left[-1])):
+        if not left or not self.places.isdisjoint(range(left[0], left[-1])):
             return None
         return left[0], left[-1] + 1
 
     def text(self, first: int, behind: int) -> str:
         """Return a part of the request as it was typed; a quotation without its marks."""
-        if behind == first + 1:
-            return self.request.tokens[first].text
-        return self.request.between(first, behind)
+        single = behind == first + 1
+        return self.request.tokens[first].text if single else self.request.between(first, behind)
+
+
+def places_of(request: Request, found: re.Match[str]) -> frozenset[int]:
+    """Return the places of a part of `request.lower`, in which one blank stands between tokens."""
+    at, places = 0, set()
+    for place, token in enumerate(request.tokens):
+        if at < found.end() and at + len(token.lower) > found.start():
+            places.add(place)
+        at += len(token.lower) + 1
+    return frozenset(places)
 
 
 def _corrections(request: Request, known: Collection[str]) -> dict[int, str]:
@@ -110,26 +125,12 @@ def _corrections(request: Request, known: Collection[str]) -> dict[int, str]:
     found: dict[int, str] = {}
     for place, token in enumerate(request.tokens):
         lower = token.lower
-        if (
-            token.number is not None
-            or token.kind != "word"
-            or len(lower) < _SHORTEST
-            or token.stem in stems
-            or lower in known
-            or token.is_stop
-        ):
+        is_known = token.number is not None or token.stem in stems or lower in known or token.is_stop
+        if is_known or token.kind != "word" or len(lower) < _SHORTEST:
             continue
-        near = {one for one in words if is_one_slip_away(lower, one) and _is_likely(lower, one)}
-        near = {one for one in near if sorted(one) == sorted(lower)} or near
-        if len({stem(one) for one in near}) == 1:
-            found[place] = min(near)
+        near = {one for one in words if is_one_slip_away(lower, one)}
+        swapped = {one for one in near if sorted(one) == sorted(lower)}
+        likely = swapped or {one for one in near if len(one) != len(lower) or len(one) >= _REPLACED}
+        if len({stem(one) for one in likely}) == 1:
+            found[place] = min(likely)
     return found
-
-
-def _fits(token: Token, part: str) -> bool:
-    """Whether a token is a word of a phrase; `not` and `note` have one stem."""
-    return token.kind == "word" and (part != _NEGATION or token.lower == _NEGATION)
-
-
-def _is_likely(word: str, meant: str) -> bool:
-    return len(word) != len(meant) or sorted(word) == sorted(meant) or len(meant) >= _REPLACED
