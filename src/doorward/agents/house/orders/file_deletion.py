@@ -8,8 +8,8 @@ from doorward.agents.house import sentences
 from doorward.agents.house.file_query import find_files
 from doorward.agents.house.file_references import referred_files
 from doorward.agents.house.file_requests import parse
-from doorward.agents.house.orders.phrases import OrderText, make_reading, need, place, refuse
-from doorward.agents.house.orders.program_output import describe_output
+from doorward.agents.house.orders.calls import describe_done, make_reading, need, refuse
+from doorward.agents.house.orders.phrases import OrderText, place
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps
 from doorward.agents.house.request_context import RequestContext
 
@@ -61,7 +61,7 @@ def delete_matching(context: RequestContext, text: OrderText) -> Reading | Reply
         more = f" and {len(paths) - 10:,} more" if len(paths) > 10 else ""
         count = sentences.counted(len(paths), "file", "files")
         done = f"I deleted {count}: {named}{more}. It can be taken back with undo."
-        return done if single else describe_output(gone, done)
+        return done if single else describe_done(gone, done)
 
     return make_reading(context, "delete files", steps, "delete the files that fit")
 
@@ -79,6 +79,6 @@ def delete_referred(context: RequestContext, text: OrderText) -> Reading | Reply
         (path,) = yield from reference.find()
         need(context, "file/delete")
         (gone,) = yield [Step("file/delete", {"path": path})]
-        return sentences.describe_change(gone) or f"I deleted {sentences.name(path)}."
+        return describe_done(gone, f"I deleted {sentences.name(path)}.")
 
     return make_reading(context, "delete a file", steps, "delete the file that was found")

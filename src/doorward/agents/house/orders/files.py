@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from doorward.agents.house import sentences
+from doorward.agents.house.orders.calls import describe_done, make_call, make_reading, need, refuse
 from doorward.agents.house.orders.file_deletion import delete_matching, delete_referred
 from doorward.agents.house.orders.phrases import (
     END,
@@ -16,19 +17,14 @@ from doorward.agents.house.orders.phrases import (
     OrderText,
     is_path,
     is_quoted,
-    make_reading,
-    need,
     place,
     read_paths,
-    refuse,
     unquote,
     virtual,
 )
-from doorward.agents.house.orders.program_output import describe_output
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Step, Steps
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.results import ToolResult
 from doorward.core import redact
 
 _MAKE = r"(?:write|create|make|save|add|put|start)\s+(?:me\s+)?"
@@ -125,18 +121,12 @@ def _write(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     if puts and path in context.conversation.files:
         how = f'Say "append … to {path}" to add a line, or "write … into {path}" to replace what it holds.'
         return refuse(f"{sentences.name(path)} exists already. {how}")
-
-    def steps() -> Steps:
-        command = need(context, "file/write", "vfs/write")
-        where = virtual(path) if command == "vfs/write" else path
-        (got,) = yield [Step(command, {"path": where, "content": content})]
-        return _describe_written(got, path)
-
-    return make_reading(context, "write a file", steps, f"write {path}")
+    calls = {"file/write": {"path": path, "content": content}, "vfs/write": {"path": virtual(path), "content": content}}
+    return make_call(context, "write a file", f"write {path}", calls, _changed(path))
 
 
-def _describe_written(got: ToolResult, path: str) -> str:
-    return sentences.describe_change(got) or f"I changed {sentences.name(path)}. It can be taken back with undo."
+def _changed(path: str) -> str:
+    return f"I changed {sentences.name(path)}. It can be taken back with undo."
 
 
 def _empty(context: RequestContext, text: OrderText) -> Reading | None:
@@ -149,14 +139,11 @@ def _empty(context: RequestContext, text: OrderText) -> Reading | None:
     if len(paths) != 1 or paths[0][1].endswith("/"):
         return None
     path = place(paths[0][1], context)
-
-    def steps() -> Steps:
-        command = need(context, "file/write", "shell/touch")
-        new = {"path": path, "content": "", "expectedDigest": ""}
-        (got,) = yield [Step(command, new if command == "file/write" else {"files": [path]})]
-        return _describe_written(got, path)
-
-    return make_reading(context, "create a file", steps, f"create the empty file {path}")
+    calls: dict[str, dict[str, Any]] = {
+        "file/write": {"path": path, "content": "", "expectedDigest": ""},
+        "shell/touch": {"files": [path]},
+    }
+    return make_call(context, "create a file", f"create the empty file {path}", calls, _changed(path))
 
 
 def _append(context: RequestContext, text: OrderText) -> Reading | None:
@@ -185,7 +172,7 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
             whole = f"{held}{'' if not held or held.endswith(chr(10)) else chr(10)}{content}\n"
             step = Step("file/write", {"path": path, "content": whole, "expectedDigest": old["digest"]})
         (got,) = yield [step]
-        return _describe_written(got, path)
+        return describe_done(got, _changed(path))
 
     return make_reading(context, "append to a file", steps, f"append to {path}")
 
@@ -195,17 +182,13 @@ def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
     if found is None:
         return None
     path = place(found["path"], context)
-
-    def steps() -> Steps:
-        command = need(context, "vfs/make", "shell/mkdir")
-        params: dict[str, Any] = (
-            {"path": virtual(path)} if command == "vfs/make" else {"parents": True, "paths": [path]}
-        )
-        (got,) = yield [Step(command, params)]
-        made = f"I made the folder {sentences.name(path)}."
-        return made if command == "vfs/make" else describe_output(got, made)
-
-    return make_reading(context, "make a folder", steps, f"make the folder {path}")
+    calls: dict[str, dict[str, Any]] = {
+        "vfs/make": {"path": virtual(path)},
+        "shell/mkdir": {"parents": True, "paths": [path]},
+    }
+    return make_call(
+        context, "make a folder", f"make the folder {path}", calls, f"I made the folder {sentences.name(path)}."
+    )
 
 
 def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
@@ -216,13 +199,9 @@ def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
     params: dict[str, Any] = {"path": path, "oldString": unquote(found["old"]), "newString": unquote(found["new"])}
     if groups.get("all") or groups.get("everywhere"):
         params["replaceAll"] = True
-
-    def steps() -> Steps:
-        need(context, "file/edit")
-        (got,) = yield [Step("file/edit", params)]
-        return _describe_written(got, path)
-
-    return make_reading(context, "replace text in a file", steps, f"replace text in {path}")
+    return make_call(
+        context, "replace text in a file", f"replace text in {path}", {"file/edit": params}, _changed(path)
+    )
 
 
 def _move(context: RequestContext, text: OrderText) -> Reading | None:
@@ -240,7 +219,7 @@ def _move(context: RequestContext, text: OrderText) -> Reading | None:
     source, target = (place(one, context) for _, one in paths)
     if not re.match(r"move|mv|relocate", text.bare, re.IGNORECASE) and "/" in source and "/" not in target:
         target = f"{source.rpartition('/')[0]}/{target}"  # A file that is renamed stays in its folder.
-    return _transfer(context, source, target, ("shell/mv", "vfs/move"), ("move", "moved"))
+    return _transfer(context, source, target, ("shell/mv", "vfs/move"), "moved")
 
 
 def _copy(context: RequestContext, text: OrderText) -> Reading | None:
@@ -254,28 +233,25 @@ def _copy(context: RequestContext, text: OrderText) -> Reading | None:
     if paths[1][0] == "of":
         paths.reverse()  # As in `make b.txt a copy of a.txt`.
     source, target = (place(one, context) for _, one in paths)
-    return _transfer(context, source, target, ("shell/cp", "vfs/copy"), ("copy", "copied"))
+    return _transfer(context, source, target, ("shell/cp", "vfs/copy"), "copied")
 
 
-def _transfer(
-    context: RequestContext, source: str, target: str, commands: tuple[str, str], verb: tuple[str, str]
-) -> Reading:
-    def steps() -> Steps:
-        command = need(context, *commands)
-        programs = {"sources": [source], "destination": target}
-        tree = {"source": virtual(source), "target": virtual(target)}
-        (got,) = yield [Step(command, tree if command.startswith("vfs/") else programs)]
-        return describe_output(got, f"I {verb[1]} {sentences.name(source)} to {sentences.name(target)}.")
-
-    return make_reading(context, f"{verb[0]} a file", steps, f"{verb[0]} {source} to {target}")
+def _transfer(context: RequestContext, source: str, target: str, commands: tuple[str, str], did: str) -> Reading:
+    program: dict[str, Any] = {"sources": [source], "destination": target}
+    calls = {commands[0]: program, commands[1]: {"source": virtual(source), "target": virtual(target)}}
+    done = f"I {did} {sentences.name(source)} to {sentences.name(target)}."
+    return make_call(context, f"{did} a file", f"{source} {did} to {target}", calls, done)
 
 
 def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     folder = text.match(*_DELETE_FOLDER)
     if folder is not None and place(folder["path"], context).strip("./~"):
         path = place(folder["path"], context)
-        step = Step("shell/rm", {"recursive": True, "paths": [path]})
-        return None if WIDE.fullmatch(path) else _removal(context, step, f"the folder {sentences.name(path)}")
+        if WIDE.fullmatch(path):
+            return None
+        call: dict[str, dict[str, Any]] = {"shell/rm": {"recursive": True, "paths": [path]}}
+        done = f"I deleted the folder {sentences.name(path)}."
+        return make_call(context, "delete a folder", f"delete the folder {path}", call, done)
     several = text.match(rf"{_DELETE}\s+(?P<all>.+?(?:,|\s+and)\s+.+?){END}")
     if several is not None:
         names = [one for one in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", several["all"]) if one]
@@ -297,14 +273,5 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     path = place(paths[0][1], context)
     if not re.search(r"\.\w{1,10}$", path) and path not in context.conversation.files:
         return None
-    return _removal(context, Step("file/delete", {"path": path}), sentences.name(path))
-
-
-def _removal(context: RequestContext, step: Step, what: str) -> Reading:
-    def steps() -> Steps:
-        need(context, step.command)
-        (got,) = yield [step]
-        done = f"I deleted {what}."
-        return describe_output(got, done) if step.command == "shell/rm" else sentences.describe_change(got) or done
-
-    return make_reading(context, "delete a file", steps, f"delete {what}")
+    done = f"I deleted {sentences.name(path)}."
+    return make_call(context, "delete a file", f"delete {path}", {"file/delete": {"path": path}}, done)

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from doorward.agents.house import sentences, words
-from doorward.agents.house.orders.phrases import QUOTED, WIDE, is_quoted, make_reading, need, refuse, unquote
+from doorward.agents.house.orders.calls import make_reading, need, refuse
+from doorward.agents.house.orders.phrases import QUOTED, WIDE, is_quoted, unquote
 from doorward.agents.house.orders.tables import Table, Tables, is_plural
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
@@ -28,6 +29,7 @@ _NAME_FIRST = re.compile(
     r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
     re.IGNORECASE,
 )
+_RECORD = re.compile(r"(?:an?\s+)?(?:new\s+)?(?:record|entry|row)", re.IGNORECASE)
 _TOKENS = re.compile(rf"{QUOTED}|[,;()]|[^\s,;()]+")
 _CALLED = frozenset(("called", "named", "titled"))
 _BEFORE_FIELD = frozenset(
@@ -67,12 +69,13 @@ def _choose(bare: str, tables: Tables) -> tuple[Table, str] | None:
     """Return the collection of a new record, and the text about its fields."""
     named = _NAME_FIRST.fullmatch(bare)
     if named is not None and not WIDE.search(named["label"]):
-        parts = named["rest"].split()
+        label, parts = named["label"], named["rest"].split()
         for at in range(len(parts)):
             table, _, rest = tables.split_noun(" ".join(parts[at:]))
-            if table is not None and not rest and _is_label([*_TOKENS.findall(named["label"])]):
-                about = (named["label"], " ".join(parts[:at]), named["body"] or "")
-                return table, ", ".join(one for one in about if one)
+            if table is not None and not rest and _is_name(label):
+                return table, ", ".join(one for one in (label, " ".join(parts[:at]), named["body"] or "") if one)
+            if table is not None and not rest and not _RECORD.fullmatch(label):
+                return None
     for found in (_NEWS.fullmatch(bare), _PLAIN.fullmatch(bare)):
         parts = found["rest"].split() if found is not None else []
         for at in range(min(_MAX_BEFORE, len(parts))):
@@ -147,6 +150,12 @@ def _place(table: Table, value: str, taken: dict[str, Any]) -> tuple[str, str]:
     if table.label and table.label not in taken and _is_label(_TOKENS.findall(value)):
         return table.label, value
     raise Unknown(_not_clear(table, value))
+
+
+def _is_name(said: str) -> bool:
+    """Whether a text is a name by its looks: quoted, capitalised, with digits, or one word."""
+    looks = is_quoted(said) or said[:1].isupper() or any(map(str.isdigit, said)) or len(said.split()) == 1
+    return looks and _is_label(_TOKENS.findall(said))
 
 
 def _is_label(tokens: list[str]) -> bool:

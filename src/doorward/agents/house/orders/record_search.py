@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house import sentences
-from doorward.agents.house.orders.phrases import WIDE, need, unquote
+from doorward.agents.house.orders.calls import need
+from doorward.agents.house.orders.phrases import WIDE, unquote
 from doorward.agents.house.orders.tables import Table, Tables, is_plural
 from doorward.agents.house.plan import Declined, Step, Unknown
 from doorward.agents.house.record_query import QueryBuilder

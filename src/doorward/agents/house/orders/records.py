@@ -8,18 +8,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from doorward.agents.house import sentences
+from doorward.agents.house.orders.calls import make_reading, need, refuse
 from doorward.agents.house.orders.new_records import read_new
-from doorward.agents.house.orders.phrases import (
-    END,
-    WIDE,
-    OrderText,
-    is_path,
-    is_quoted,
-    make_reading,
-    need,
-    refuse,
-    unquote,
-)
+from doorward.agents.house.orders.phrases import END, WIDE, OrderText, is_path, is_quoted, unquote
 from doorward.agents.house.orders.record_search import Record, find_record, is_pronoun
 from doorward.agents.house.orders.tables import Table, Tables
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps, Unknown
@@ -52,10 +43,9 @@ _FORMS = (
     r"(?:mark|make|set)\s+(?P<who>.+)\s+(?P<value>[\w-]+)",
     r"(?:update|change|edit|set)\s+(?P<who>.+?)(?::|,|\s+with|\s+to\s+have)\s+(?:the\s+|its\s+)?(?P<field>[\w ]+?)"
     r"(?::|=|\s+is|\s+to|\s+as|\s)\s*(?P<value>\S+)",
-    r"give\s+(?P<who>.+?)\s+(?:the|an?)\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of\s+)?(?P<value>\S+)",
     r"make\s+(?P<value>.+?)\s+the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for|on)\s+(?P<who>.+)",
 )
-_GIVE = r"(?:assign|reassign|give|hand|pass|put|move|transfer|delegate|forward|allocate)(?:\s+over)?"
+_GIVE = r"(?:assign|reassign|give|hand|pass|transfer|delegate|forward|allocate)(?:\s+over)?"
 _ASSIGNMENTS = (
     r"(?:let|have)\s+(?P<value>.+?)\s+(?:take(?:\s+over|\s+care\s+of)?|handle|own|work\s+on|look\s+after|deal\s+with)"
     r"\s+(?P<who>.+)",
@@ -63,19 +53,9 @@ _ASSIGNMENTS = (
     rf"{_GIVE}\s+(?P<who>.+?)(?:\s+over|\s+on)?\s+(?:to|on)\s+(?P<value>.+)",
     rf"{_GIVE}\s+(?P<value>.+?)\s+(?:to|on)\s+(?P<who>.+)",
 )
-_STATES = {
-    "close": "closed",
-    "reopen": "open",
-    "cancel": "cancelled",
-    "ship": "shipped",
-    "archive": "archived",
-    "resolve": "resolved",
-    "finish": "finished",
-    "complete": "completed",
-    "pay": "paid",
-    "activate": "active",
-    "deactivate": "inactive",
-}
+_STATES = {"close": "closed", "reopen": "open", "cancel": "cancelled", "ship": "shipped", "archive": "archived"}
+_STATES |= {"resolve": "resolved", "finish": "finished", "complete": "completed", "pay": "paid", "activate": "active"}
+_STATES |= {"deactivate": "inactive"}
 _PEOPLE = ("assignee", "assigned to", "owner", "agent", "responsible", "handled by", "technician")
 _SEVERAL = re.compile(r"\b(?:or|but|because|then|so|since|while|though)\b", re.IGNORECASE)
 _TOO_WIDE = "I change and delete records one at a time, and only those that are named."
