@@ -9,6 +9,7 @@ from doorward.agents.house import sentences, words
 from doorward.agents.house.plan import Unknown
 from doorward.agents.house.record_query import nouns
 from doorward.agents.house.record_reader import META_FIELDS, RecordReader
+from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.store.collection_profiles import CollectionProfile
 
@@ -34,11 +35,11 @@ class Table:
         exact = [one for one in self.fields if words.name_words(one) == words.name_words(said)]
         if exact:
             return exact[0]
-        about = self.context.with_text(said)
+        request = Request(said)
         found: dict[str, float] = {}
-        for one in about.lexicon.matches(about.request):
+        for one in self.context.lexicon.matches(request):
             known = one.meaning.collection == self.name and one.meaning.field in self.fields
-            if known and one.meaning.kind == "field" and about.request.meaningful <= one.places:
+            if known and one.meaning.kind == "field" and request.meaningful <= one.places:
                 found[one.meaning.field] = max(one.meaning.weight, found.get(one.meaning.field, 0.0))
         best = [one for one, weight in found.items() if weight == max(found.values())]
         return best[0] if len(best) == 1 else ""
@@ -96,7 +97,7 @@ class Tables:
     def split_noun(self, said: str) -> tuple[Table | None, str, str]:
         """Return the collection that a text begins with, the noun as it was said, and the rest of the text."""
         bare = _ARTICLES.sub("", said.strip())
-        request = self.context.with_text(bare).request
+        request = Request(bare)
         matches = [one for one in self.context.lexicon.matches(request) if one.meaning.kind == "collection"]
         at_start = [one for one in matches if one.first == 0]
         if not at_start and len(request) == 2 and any(map(str.isdigit, request.tokens[0].text)):
