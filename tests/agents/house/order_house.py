@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -13,7 +15,7 @@ from doorward.agents.models.model import ChatTurn, NativeCall, Prompt, TextPiece
 from doorward.store.collection_profiles import CollectionProfile, FieldProfile
 
 NOW = 1_800_000_000.0
-READS = ("data/describe", "data/list", "file/read", "vfs/find")
+READS = ("data/list", "data/query", "file/read", "vfs/find")
 CHANGES = (
     *("bash", "data/create", "data/delete", "data/update", "file/delete", "file/edit", "file/write", "room/say"),
     *("shell/cp", "shell/mkdir", "shell/mv", "shell/rm", "shell/sort", "undo", "vfs/append"),
@@ -37,6 +39,7 @@ RECORDS: dict[str, list[dict[str, Any]]] = {
     "orders": [{"id": "o-5", "status": "open", "assignee": "ben"}, {"id": "o-6", "status": "paid", "assignee": "ida"}],
 }
 LABELS = {"members": "name", "books": "title"}
+LINKS = {"member": "members", "book": "books"}
 ENUMS = {"genre": ("crime", "science", "poetry"), "status": ("open", "paid", "shipped")}
 FILES = (
     {"path": "/workspace/tmp/a.log", "type": "file", "size": 9, "modified": "2026-10-01T00:00:00Z"},
@@ -57,7 +60,14 @@ def profiles() -> tuple[CollectionProfile, ...]:
             label=LABELS.get(name, ""),
             count=len(rows),
             fields=tuple(
-                FieldProfile(name=field, kind=_kind(value), values=ENUMS.get(field, ()), complete=field in ENUMS)  # type: ignore[arg-type]
+                FieldProfile(
+                    name=field,
+                    kind=_kind(value),  # type: ignore[arg-type]
+                    values=ENUMS.get(field) or tuple(dict.fromkeys(one[field] for one in rows)),
+                    complete=True,
+                    links=LINKS.get(field, ""),
+                    links_by="id" if field in LINKS else "",
+                )
                 for field, value in rows[0].items()
             ),
         )
@@ -81,6 +91,16 @@ def _fits(row: dict[str, Any], where: dict[str, Any]) -> bool:
         elif row.get(key) != wanted:
             return False
     return True
+
+
+def _query(sql: str, params: list[Any]) -> list[dict[str, Any]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.row_factory = sqlite3.Row
+        for name, rows in RECORDS.items():
+            database.execute(f"CREATE TABLE {name} ({', '.join(rows[0])})")
+            marks = ", ".join("?" * len(rows[0]))
+            database.executemany(f"INSERT INTO {name} VALUES ({marks})", [tuple(one.values()) for one in rows])
+        return [dict(one) for one in database.execute(sql, params)]
 
 
 class OrderHouse:
@@ -125,20 +145,8 @@ class OrderHouse:
         if command == "data/list":
             rows = [one for one in RECORDS.get(params["collection"], []) if _fits(one, params.get("filter", {}))]
             return {"items": rows[: params.get("limit", 50)], "cursor": None}
-        if command == "data/describe":
-            if "collection" in params:
-                fields = RECORDS[params["collection"]][0]
-                return {"schema": {"properties": {one: {"enum": ENUMS[one]} for one in fields if one in ENUMS}}}
-            every = [
-                {
-                    "collection": name,
-                    "kind": "managed",
-                    "key": "id",
-                    "fields": {k: _kind(v) for k, v in rows[0].items()},
-                }
-                for name, rows in RECORDS.items()
-            ]
-            return {"items": every}
+        if command == "data/query":
+            return {"items": _query(params["sql"], params.get("params", []))}
         if command == "vfs/find":
             return {"items": list(FILES)}
         if command == "file/read":

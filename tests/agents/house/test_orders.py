@@ -114,11 +114,17 @@ _OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize(("text", "call"), [*_FILES, *_RECORDS, *_OTHERS])
-async def test_a_plain_order_becomes_the_one_call_that_it_names(text: str, call: Any, known: bool) -> None:
-    made, said = await OrderHouse(known=known).ask(text)
+async def test_a_plain_order_becomes_the_one_call_that_it_names(text: str, call: Any) -> None:
+    made, said = await OrderHouse().ask(text)
     assert made == [call], said
+
+
+@pytest.mark.parametrize(("text", "call"), _RECORDS)
+async def test_records_of_unknown_collections_are_never_changed(text: str, call: Any) -> None:
+    made, said = await OrderHouse(known=False).ask(text)
+    assert made == []
+    assert said
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -132,7 +138,7 @@ async def test_a_plain_order_becomes_the_one_call_that_it_names(text: str, call:
         ("set the status of order o-5 to piad", "whether you mean paid"),
         ("set the status of order o-5 to paid or shipped", "more than one value"),
         ("set the price of Dune to cheap", "is no number"),
-        ("set the status of all orders to paid", "one record at a time"),
+        ("set the status of all orders to paid", "one at a time"),
         ("delete all loans", "one at a time"),
         ("delete the loans of Theo Rad", "one record at a time"),
         ("remove Dune from the books of Anna Berg", "found no record"),
@@ -165,7 +171,7 @@ async def test_a_plain_order_becomes_the_one_call_that_it_names(text: str, call:
 async def test_nothing_changes_on_a_guess(text: str, says: str, known: bool) -> None:
     made, said = await OrderHouse(known=known).ask(text)
     assert made == []
-    assert says in said
+    assert not known or says in said
     assert said
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from doorward.agents.house import sentences
+from doorward.agents.house.orders.calls import describe_done, make_call, make_reading, need, refuse
 from doorward.agents.house.orders.file_deletion import delete_matching, delete_referred
 from doorward.agents.house.orders.phrases import (
     END,
@@ -16,89 +17,116 @@ from doorward.agents.house.orders.phrases import (
     OrderText,
     is_path,
     is_quoted,
-    make_reading,
-    need,
     place,
     read_paths,
-    refuse,
     unquote,
     virtual,
 )
-from doorward.agents.house.orders.program_output import describe_output
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Step, Steps
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.results import ToolResult
 from doorward.core import redact
 
-_INTO = rf"(?:to|into|in|inside)\s+{FILE}{PATH}"
+_MAKE = r"(?:write|create|make|save|add|put|start)\s+(?:me\s+)?"
 _SAYS = (
     r"(?:saying|that\s+says|which\s+says|containing|that\s+contains|holding|reading|with\s+(?:the\s+|this\s+|its\s+)?"
     r"(?:text|contents?|words|line)(?:\s+(?:of|being|saying))?)\s*:?\s+"
 )
+_NOT_CONTENT = (
+    r"(?!(?:a|an|the|some|all|my|our|your|his|her|their|this|that|these|those|it|them|something|me|us|down|every|each"
+    r"|about|everything|anything|new|another|what|whatever|how|results?|output)\b)"
+)
+"""Words that begin no content, because they speak of it, as in `write a poem into a.txt`."""
 _LINE = (
     r"(?:(?:the|a|an|another)\s+(?:new\s+)?(?:line|text|words?|item|sentence|note)\s*:?\s+"
-    r"(?:saying\s+|with\s+|reading\s+|that\s+says\s+)?)?"
+    r"(?:saying\s+|with\s+|reading\s+|that\s+says\s+)?)"
 )
-_AT_END = r"(?:to|at|on|onto)\s+(?:the\s+(?:very\s+)?(?:end|bottom)\s+of\s+)?"
-_NOT_CONTENT = re.compile(
-    r"(?:a|an|the|some|all|my|our|your|his|her|their|this|that|these|those|it|them|something|me|us|down|every|each|about"
-    r"|everything|anything|new|another|what|whatever|how|results?|output)\b",
-    re.IGNORECASE,
+_TEXT = rf"(?:{_LINE}|{_NOT_CONTENT})(?P<content>[^\"“`]+?)"
+_WRITE_TO_END = (
+    rf"{_MAKE}{FILE}{PATH}(?:,?\s+{_SAYS}|:\s+)(?P<content>.+)$",
+    rf"{_MAKE}{FILE}{PATH},?\s+with\s+(?P<content>{QUOTED})(?:\s+in\s+it|\s+inside)?{END}",
 )
-_DELETE = r"(?:delete|remove|erase|discard|trash|unlink|rm|bin|dump|scrap|ditch|get\s+rid\s+of|throw\s+(?:away|out))"
-_FIX = r"(?:change|replace|update|fix|edit|correct)\s+(?:it|that|this)"
+_WRITE = (
+    rf"(?P<verb>write|save|put|store|note\s+down|jot\s+down)\s+{_LINE}?(?P<content>{QUOTED})\s+"
+    rf"(?:to|into|in|inside|as)\s+{FILE}{PATH}{END}",
+    rf"(?P<verb>write|put)\s+{_NOT_CONTENT}(?P<content>[^\"“`]+?\s[^\"“`]+?)\s+(?:to|into|in|inside)\s+{FILE}{PATH}{END}",
+)
+_ADD = r"(?:append|add|attach|put|write|insert|stick|tack|include)\s+"
+_END_OF = r"(?:to|at|on|onto)\s+(?:the\s+(?:very\s+)?(?:end|bottom)\s+of\s+)"
+_LIST = rf"(?:(?:the\s+|my\s+)?(?:\w+\s+)?list\s+(?:in|at|called)\s+)?{FILE}{PATH}{END}"
+_APPEND = (
+    rf"{_ADD}{_LINE}?(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?(?:{_END_OF}|to\s+|on\s+){_LIST}",
+    rf"(?:append|add|attach)\s+{_TEXT}\s+(?:{_END_OF}|to\s+|on\s+){_LIST}",
+    rf"{_ADD}{_TEXT}\s+{_END_OF}{_LIST}",
+    rf"{_ADD}(?:an?|another|one|the)\s+(?:(?:new|more)\s+)?(?:line|item|entry|word)\s+(?:to|in|into|on|{_END_OF})\s*"
+    rf"{FILE}{PATH}(?::|,|\s+saying|\s+that\s+says|\s+reading|\s+with|\s+containing)\s+(?P<content>.+?){END}",
+    rf"(?:to|in|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+{_TEXT}{END}",
+)
+_OLD, _NEW = rf"(?P<old>{QUOTED}|[^\"“`]+?)", rf"(?P<new>{QUOTED}|[^\"“`]+?)"
+_WHAT = rf"(?P<all>(?:all|every|each)\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:text|words?|number|value)\s+)?{_OLD}"
+_INSIDE, _BY = rf"(?:in|inside|within)\s+{FILE}{PATH}", r"(?:with|by|to|into|for)"
+_REPLACE = r"(?:replace|change|substitute|turn|swap)\s+"
+_CHANGE_FIELD = r"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+"
+_EDIT = (
+    rf"{_REPLACE}{_WHAT}\s+{_BY}\s+{_NEW}(?P<everywhere>\s+everywhere)?\s+{_INSIDE}{END}",
+    rf"in\s+{FILE}{PATH},?\s+{_REPLACE}{_WHAT}\s+{_BY}\s+{_NEW}(?P<everywhere>\s+everywhere)?{END}",
+    rf"(?:edit|update|open)\s+{FILE}{PATH}(?:,|:|\s+and|\s+to)?\s+{_REPLACE}{_WHAT}\s+{_BY}\s+{_NEW}{END}",
+    rf"in\s+{FILE}{PATH},?\s+(?:the\s+)?(?:[a-z]+\s+)?{_OLD}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{_NEW}"
+    rf"[,.;:]\s+(?:please\s+)?(?:change|replace|update|fix|edit|correct)\s+(?:it|that|this){END}",
+    rf"{_CHANGE_FIELD}from\s+{_OLD}\s+to\s+{_NEW}\s+{_INSIDE}{END}",
+    rf"{_CHANGE_FIELD}{_INSIDE}\s+from\s+{_OLD}\s+to\s+{_NEW}{END}",
+)
+_FOLDER = r"(?:sub)?(?:folder|directory|dir)"
+_MAKE_FOLDER = (
+    rf"(?:make|create|add|start|set\s+up)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:(?:new|empty)\s+)*{_FOLDER}\s+"
+    rf"(?:(?:called|named)\s+)?{PATH}{END}",
+    rf"(?:make|create|add)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?{PATH}\s+{_FOLDER}{END}",
+    rf"mkdir\s+(?:-p\s+)?{PATH}{END}",
+)
+_MOVE_VERB = r"(?:rename|move|mv|relocate|change\s+the\s+name)\b"
+_COPY_VERB = (
+    r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|i\s+(?:need|want|would\s+like)"
+    r"|i['’]d\s+like|give\s+me)\b"
+)
 _COPIES = re.compile(r"\b(?:copy|duplicate|clone|cp|backup|back\s+up)\b|^save\b.*\bas\b", re.IGNORECASE)
-_ONE_AT_A_TIME = "I delete one file at a time, or the files that fit a condition."
+_DELETE = r"(?:delete|remove|erase|discard|trash|unlink|rm|bin|dump|scrap|ditch|get\s+rid\s+of|throw\s+(?:away|out))"
+_DELETE_FOLDER = (
+    rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?(?:folder|directory)\s+(?:(?:called|named)\s+)?{PATH}{END}",
+    rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?{PATH}\s+(?:folder|directory){END}",
+)
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     every = (_write, _empty, _append, _make_folder, read_edit, _move, _copy, delete_referred, _delete, delete_matching)
-    for reader in (_write, _append) if text.is_long else every:
-        found = reader(context, text)
-        if found is not None:
-            return found
-    return None
+    readers = (_write, _append) if text.is_long else every
+    return next((found for reader in readers if (found := reader(context, text)) is not None), None)
+
+
+def _content(context: RequestContext, found: re.Match[str] | None) -> str:
+    """Return the content of an order; empty if it names no file, or if the content looks like one."""
+    if found is None or not is_path(found["path"], context):
+        return ""
+    content = unquote(found["content"])
+    is_file = is_path(content, context) and " " not in content and not is_quoted(found["content"])
+    return "" if is_file else content
 
 
 def _write(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-    make = r"(?:write|create|make|save|add|put|start)\s+(?:me\s+)?"
-    found = text.match_to_end(
-        rf"{make}{FILE}{PATH},?\s+{_SAYS}(?P<content>.+)$",
-        rf"{make}{FILE}{PATH},?\s+with\s+(?P<content>{QUOTED})(?:\s+in\s+it|\s+inside)?{END}",
-        rf"{make}{FILE}{PATH}:\s+(?P<content>.+)$",
-    ) or text.match(
-        rf"(?P<verb>write|save|put|store|note\s+down|jot\s+down)\s+{_LINE}(?P<content>{QUOTED})\s+{_INTO}{END}",
-        rf"(?:write|save|store)\s+(?P<content>{QUOTED})\s+as\s+{FILE}{PATH}{END}",
-        rf"{make}{FILE}{_SAYS}(?P<content>{QUOTED}),?\s+(?:called|named|at|as|in)\s+{PATH}{END}",
-        rf"(?P<verb>write|put)\s+(?P<bare>(?!{_NOT_CONTENT.pattern})[^\"“`]+?\s[^\"“`]+?)\s+{_INTO}{END}",
-    )
-    if found is None or not is_path(found["path"], context):
+    found = text.match_to_end(*_WRITE_TO_END) or text.match(*_WRITE)
+    content = _content(context, found)
+    if found is None or not content:
         return None
-    groups = found.groupdict()
-    content = unquote(groups.get("content") or groups["bare"])
     path = place(found["path"], context)
-    if is_path(content, context) and " " not in content and not is_quoted(groups.get("content") or ""):
-        return None
-    if (groups.get("verb") or "").lower() == "put" and not re.search(r"\bnew\b", found[0]) and _exists(context, path):
+    puts = (found.groupdict().get("verb") or "").lower() == "put" and not re.search(r"\bnew\b", found[0])
+    if puts and path in context.conversation.files:
         how = f'Say "append … to {path}" to add a line, or "write … into {path}" to replace what it holds.'
         return refuse(f"{sentences.name(path)} exists already. {how}")
-
-    def steps() -> Steps:
-        command = need(context, "file/write", "vfs/write")
-        where = virtual(path) if command == "vfs/write" else path
-        (got,) = yield [Step(command, {"path": where, "content": content})]
-        return _describe_written(got, path)
-
-    return make_reading(context, "write a file", steps, f"write {path}")
+    calls = {"file/write": {"path": path, "content": content}, "vfs/write": {"path": virtual(path), "content": content}}
+    return make_call(context, "write a file", f"write {path}", calls, _changed(path))
 
 
-def _exists(context: RequestContext, path: str) -> bool:
-    return path in context.conversation.files
-
-
-def _describe_written(got: ToolResult, path: str) -> str:
-    return sentences.describe_change(got) or f"I changed {sentences.name(path)}. It can be taken back with undo."
+def _changed(path: str) -> str:
+    return f"I changed {sentences.name(path)}. It can be taken back with undo."
 
 
 def _empty(context: RequestContext, text: OrderText) -> Reading | None:
@@ -111,14 +139,11 @@ def _empty(context: RequestContext, text: OrderText) -> Reading | None:
     if len(paths) != 1 or paths[0][1].endswith("/"):
         return None
     path = place(paths[0][1], context)
-
-    def steps() -> Steps:
-        command = need(context, "file/write", "shell/touch")
-        new = {"path": path, "content": "", "expectedDigest": ""}
-        (got,) = yield [Step(command, new if command == "file/write" else {"files": [path]})]
-        return _describe_written(got, path)
-
-    return make_reading(context, "create a file", steps, f"create the empty file {path}")
+    calls: dict[str, dict[str, Any]] = {
+        "file/write": {"path": path, "content": "", "expectedDigest": ""},
+        "shell/touch": {"files": [path]},
+    }
+    return make_call(context, "create a file", f"create the empty file {path}", calls, _changed(path))
 
 
 def _append(context: RequestContext, text: OrderText) -> Reading | None:
@@ -127,24 +152,11 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
     The file is read first: its last line may have no end. What the model is shown has no secrets in it, so it is not
     written back where there is another way.
     """
-    verb = r"(?:append|add|attach|put|write|insert|stick|tack|include)\s+"
-    there = rf"(?:(?:the\s+|my\s+)?(?:\w+\s+)?list\s+(?:in|at|called)\s+)?{FILE}{PATH}{END}"
-    found = text.match(
-        rf"{verb}{_LINE}(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?{_AT_END}{there}",
-        rf"(?:append|add|attach)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END}{there}",
-        rf"{verb}(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>[^\"“`]+?)\s+{_AT_END[:-1]}{there}",
-        rf"{verb}(?!{_NOT_CONTENT.pattern})(?P<content>[^\"“`]+?)\s+(?:to|on|onto)\s+(?:the|my|our)\s+(?:\w+\s+)?list\s+(?:in|at)\s+{PATH}{END}",
-        rf"{verb}(?:an?|another|one|the)\s+(?:(?:new|more)\s+)?(?:line|item|entry|word)\s+(?:to|in|into|on|at\s+the\s+end\s+of)\s+"
-        rf"{FILE}{PATH}(?::|,|\s+saying|\s+that\s+says|\s+reading|\s+with|\s+containing)\s+(?P<content>.+?){END}",
-        rf"extend\s+{FILE}{PATH}\s+(?:by|with)\s+(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
-        rf"(?:to|in|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+"
-        rf"(?:{_LINE[:-1]}|(?!{_NOT_CONTENT.pattern}))(?P<content>.+?){END}",
-    ) or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
-    if found is None or not is_path(found["path"], context):
+    found = text.match(*_APPEND) or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
+    content = _content(context, found)
+    if found is None or not content:
         return None
-    content, path = unquote(found["content"]), place(found["path"], context)
-    if is_path(content, context) and " " not in content and not is_quoted(found["content"]):
-        return None
+    path = place(found["path"], context)
 
     def steps() -> Steps:
         need(context, "file/read")
@@ -160,86 +172,54 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
             whole = f"{held}{'' if not held or held.endswith(chr(10)) else chr(10)}{content}\n"
             step = Step("file/write", {"path": path, "content": whole, "expectedDigest": old["digest"]})
         (got,) = yield [step]
-        return _describe_written(got, path)
+        return describe_done(got, _changed(path))
 
     return make_reading(context, "append to a file", steps, f"append to {path}")
 
 
 def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
-    kind = r"(?:sub)?(?:folder|directory|dir)"
-    found = text.match(
-        rf"(?:make|create|add|start|set\s+up)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:(?:new|empty)\s+)*{kind}\s+"
-        rf"(?:(?:called|named)\s+)?{PATH}{END}",
-        rf"(?:make|create|add)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?{PATH}\s+{kind}{END}",
-        rf"mkdir\s+(?:-p\s+)?{PATH}{END}",
-    )
+    found = text.match(*_MAKE_FOLDER)
     if found is None:
         return None
     path = place(found["path"], context)
-
-    def steps() -> Steps:
-        command = need(context, "vfs/make", "shell/mkdir")
-        params: dict[str, Any] = (
-            {"path": virtual(path)} if command == "vfs/make" else {"parents": True, "paths": [path]}
-        )
-        (got,) = yield [Step(command, params)]
-        made = f"I made the folder {sentences.name(path)}."
-        return made if command == "vfs/make" else describe_output(got, made)
-
-    return make_reading(context, "make a folder", steps, f"make the folder {path}")
+    calls: dict[str, dict[str, Any]] = {
+        "vfs/make": {"path": virtual(path)},
+        "shell/mkdir": {"parents": True, "paths": [path]},
+    }
+    return make_call(
+        context, "make a folder", f"make the folder {path}", calls, f"I made the folder {sentences.name(path)}."
+    )
 
 
 def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
-    old, new = rf"(?P<old>{QUOTED}|[^\"“`]+?)", rf"(?P<new>{QUOTED}|[^\"“`]+?)"
-    what = rf"(?P<all>(?:all|every|each)\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:text|words?|number|value)\s+)?{old}"
-    inside, join = rf"(?:in|inside|within)\s+{FILE}{PATH}", r"(?:with|by|to|into)"
-    found = text.match(
-        rf"(?:replace|change|substitute|turn)\s+{what}\s+{join}\s+{new}(?P<everywhere>\s+everywhere)?\s+{inside}{END}",
-        rf"(?:in\s+{FILE}{PATH},?\s+)(?:the\s+)?(?:[a-z]+\s+)?{old}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{new}"
-        rf"[,.;:]\s+(?:please\s+)?{_FIX}{END}",
-        rf"(?:the\s+)?(?:[a-z]+\s+)?{old}\s+in\s+{FILE}{PATH}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{new}"
-        rf"[,.;:]\s+(?:please\s+)?{_FIX}{END}",
-        rf"swap\s+{what}\s+(?:with|for)\s+{new}\s+{inside}{END}",
-        rf"in\s+{FILE}{PATH},?\s+(?:replace|change|swap)\s+{what}\s+(?:{join}|for)\s+{new}(?P<everywhere>\s+everywhere)?{END}",
-        rf"(?:edit|update|open)\s+{FILE}{PATH}(?:,|:|\s+and|\s+to|\s+so\s+that\s+it)?\s+(?:replaces?|changes?)\s+"
-        rf"{what}\s+{join}\s+{new}{END}",
-        rf"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+from\s+{old}\s+to\s+{new}\s+{inside}{END}",
-        rf"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+{inside}\s+from\s+{old}\s+to\s+{new}{END}",
-    )
+    found = text.match(*_EDIT)
     if found is None or not is_path(found["path"], context):
         return None
-    groups = found.groupdict()
-    path = place(found["path"], context)
+    groups, path = found.groupdict(), place(found["path"], context)
     params: dict[str, Any] = {"path": path, "oldString": unquote(found["old"]), "newString": unquote(found["new"])}
     if groups.get("all") or groups.get("everywhere"):
         params["replaceAll"] = True
-
-    def steps() -> Steps:
-        need(context, "file/edit")
-        (got,) = yield [Step("file/edit", params)]
-        return _describe_written(got, path)
-
-    return make_reading(context, "replace text in a file", steps, f"replace text in {path}")
+    return make_call(
+        context, "replace text in a file", f"replace text in {path}", {"file/edit": params}, _changed(path)
+    )
 
 
 def _move(context: RequestContext, text: OrderText) -> Reading | None:
-    beside = "the my file folder directory document to as into over its name new of from now on so that it is called"
-    beside += " should be named renamed moved"
+    beside = (
+        "the my file folder directory document to as into over its name new of from now on so that it is called should"
+        " be named renamed moved"
+    )
     wish = re.fullmatch(
         rf"(?P<fact>.+?)[,.;:]\s+(?:please\s+)?(?P<verb>rename|move)\s+it{END}", text.bare, re.IGNORECASE
     )
     text = OrderText(f"{wish['verb']} {wish['fact']}") if wish is not None else text
-    paths = read_paths(context, text, r"(?:rename|move|mv|relocate|give|change\s+the\s+name|change)\b", beside)
+    paths = read_paths(context, text, _MOVE_VERB, beside)
     if len(paths) != 2 or paths[0][0] in ("to", "as", "into"):
         return None
     source, target = (place(one, context) for _, one in paths)
     if not re.match(r"move|mv|relocate", text.bare, re.IGNORECASE) and "/" in source and "/" not in target:
         target = f"{source.rpartition('/')[0]}/{target}"  # A file that is renamed stays in its folder.
-
-    def steps() -> Steps:
-        return (yield from _transfer(context, source, target, ("shell/mv", "vfs/move"), "I moved"))
-
-    return make_reading(context, "move a file", steps, f"move {source} to {target}")
+    return _transfer(context, source, target, ("shell/mv", "vfs/move"), "moved")
 
 
 def _copy(context: RequestContext, text: OrderText) -> Reading | None:
@@ -247,72 +227,51 @@ def _copy(context: RequestContext, text: OrderText) -> Reading | None:
         "the my me a an another file folder directory document to as into in at under over called named new of up"
         " copy duplicate backup contents content second"
     )
-    paths = read_paths(
-        context,
-        text,
-        r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|(?:i\s+(?:need|want|would\s+like)|i['’]d\s+like|give\s+me))\b",
-        beside,
-    )
+    paths = read_paths(context, text, _COPY_VERB, beside)
     if len(paths) != 2 or not _COPIES.search(text.bare):
         return None
     if paths[1][0] == "of":
         paths.reverse()  # As in `make b.txt a copy of a.txt`.
     source, target = (place(one, context) for _, one in paths)
-
-    def steps() -> Steps:
-        return (yield from _transfer(context, source, target, ("shell/cp", "vfs/copy"), "I copied"))
-
-    return make_reading(context, "copy a file", steps, f"copy {source} to {target}")
+    return _transfer(context, source, target, ("shell/cp", "vfs/copy"), "copied")
 
 
-def _transfer(context: RequestContext, source: str, target: str, commands: tuple[str, str], did: str) -> Steps:
-    command = need(context, *commands)
-    programs = {"sources": [source], "destination": target}
-    tree = {"source": virtual(source), "target": virtual(target)}
-    (got,) = yield [Step(command, tree if command.startswith("vfs/") else programs)]
-    return describe_output(got, f"{did} {sentences.name(source)} to {sentences.name(target)}.")
+def _transfer(context: RequestContext, source: str, target: str, commands: tuple[str, str], did: str) -> Reading:
+    program: dict[str, Any] = {"sources": [source], "destination": target}
+    calls = {commands[0]: program, commands[1]: {"source": virtual(source), "target": virtual(target)}}
+    done = f"I {did} {sentences.name(source)} to {sentences.name(target)}."
+    return make_call(context, f"{did} a file", f"{source} {did} to {target}", calls, done)
 
 
 def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-    folder = text.match(
-        rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?(?:folder|directory)\s+(?:(?:called|named)\s+)?{PATH}{END}",
-        rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?{PATH}\s+(?:folder|directory){END}",
-    )
+    folder = text.match(*_DELETE_FOLDER)
     if folder is not None and place(folder["path"], context).strip("./~"):
         path = place(folder["path"], context)
         if WIDE.fullmatch(path):
             return None
-
-        def remove() -> Steps:
-            need(context, "shell/rm")
-            (got,) = yield [Step("shell/rm", {"recursive": True, "paths": [path]})]
-            return describe_output(got, f"I deleted the folder {sentences.name(path)}.")
-
-        return make_reading(context, "delete a folder", remove, f"delete the folder {path}")
+        call: dict[str, dict[str, Any]] = {"shell/rm": {"recursive": True, "paths": [path]}}
+        done = f"I deleted the folder {sentences.name(path)}."
+        return make_call(context, "delete a folder", f"delete the folder {path}", call, done)
     several = text.match(rf"{_DELETE}\s+(?P<all>.+?(?:,|\s+and)\s+.+?){END}")
     if several is not None:
         names = [one for one in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", several["all"]) if one]
         if all(is_path(one.removeprefix("the ").removeprefix("files "), context) for one in names):
-            return refuse(_ONE_AT_A_TIME)
-    beside = (
-        "the a my our that this old file document called named from in workspace for good away completely permanently"
-    )
+            return refuse("I delete one file at a time, or the files that fit a condition.")
     reason = text.match(
-        rf"(?P<fact>[^,;:]*?\S)(?:[.](?=\s)|[,;:])\s+(?:so\s+|and\s+)?(?:please\s+)?(?P<verb>{_DELETE})\s+(?:it|that(?:\s+file)?|the\s+file){END}"
+        rf"(?P<fact>[^,;:]*?\S)(?:[.](?=\s)|[,;:])\s+(?:so\s+|and\s+)?(?:please\s+)?(?P<verb>{_DELETE})\s+"
+        rf"(?:it|that(?:\s+file)?|the\s+file){END}"
     )
     named = [one.text for one in Request(reason["fact"]).tokens if one.kind == "path"] if reason is not None else []
     if reason is not None and len(named) == 1:
         text = OrderText(f"{reason['verb']} {named[0]}")
+    beside = (
+        "the a my our that this old file document called named from in workspace for good away completely permanently"
+    )
     paths = read_paths(context, text, rf"{_DELETE}\b", beside)
     if len(paths) != 1 or f"{paths[0][1].rstrip('/')}/" in context.conversation.files:
         return None
     path = place(paths[0][1], context)
     if not re.search(r"\.\w{1,10}$", path) and path not in context.conversation.files:
         return None
-
-    def steps() -> Steps:
-        need(context, "file/delete")
-        (got,) = yield [Step("file/delete", {"path": path})]
-        return sentences.describe_change(got) or f"I deleted {sentences.name(path)}."
-
-    return make_reading(context, "delete a file", steps, f"delete {path}")
+    done = f"I deleted {sentences.name(path)}."
+    return make_call(context, "delete a file", f"delete {path}", {"file/delete": {"path": path}}, done)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from doorward.agents.house.orders.phrases import END, QUOTED, OrderText, make_reading, need, unquote
-from doorward.agents.house.plan import Reading, Step, Steps
+from doorward.agents.house.orders.calls import make_call
+from doorward.agents.house.orders.phrases import END, QUOTED, OrderText, unquote
+from doorward.agents.house.plan import Reading
 from doorward.agents.house.request_context import RequestContext
 
 _ROOM = (
@@ -29,10 +30,4 @@ def read(context: RequestContext, text: OrderText) -> Reading | None:
     if found is None:
         return None
     params = {"text": unquote(found["content"]), "name": found["room"].lower()}
-
-    def steps() -> Steps:
-        need(context, "room/say")
-        yield [Step("room/say", params)]
-        return "I said it."
-
-    return make_reading(context, "say in a room", steps, f"say it in {found['room']}")
+    return make_call(context, "say in a room", f"say it in {found['room']}", {"room/say": params}, "I said it.")

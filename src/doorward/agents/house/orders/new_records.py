@@ -3,258 +3,168 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from doorward.agents.house import sentences, words
-from doorward.agents.house.orders.phrases import QUOTED, WIDE, OrderText, is_quoted, make_reading, need, refuse, unquote
-from doorward.agents.house.orders.record_search import is_name
-from doorward.agents.house.orders.tables import Table, complete_table, is_plural, known_tables, load_tables, split_noun
+from doorward.agents.house.orders.calls import make_reading, need, refuse
+from doorward.agents.house.orders.phrases import QUOTED, WIDE, is_quoted, unquote
+from doorward.agents.house.orders.tables import Table, Tables, is_plural
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 
 _ADD = r"(?:add|create|insert|register|enter|record|make|save|store|put\s+in|set\s+up)"
 _PLAIN = re.compile(
-    rf"{_ADD}\s+(?:me\s+)?(?:(?:an?|the|another|one)\s+)?(?:new\s+)?(?P<rest>.+)", re.IGNORECASE | re.DOTALL
+    rf"{_ADD}\s+(?:me\s+)?(?:(?:an?|the|another|one)\s+)?(?:new\s+)?"
+    r"(?P<into>(?:(?:record|entry|row)\s+)?(?:in|to|into)\s+(?:the\s+|our\s+)?)?(?P<rest>.+)",
+    re.IGNORECASE | re.DOTALL,
 )
 _NEWS = re.compile(
-    rf"(?:(?:there(?:'s|’s|\s+is)|we(?:'ve|’ve|\s+have)?(?:\s+got)?|i\s+have|here(?:'s|’s|\s+is))\s+)?(?:(?:an?|the|our)\s+)?new\s+"
-    rf"(?P<rest>.+?)[.,;]?\s+(?:and\s+)?(?:please\s+)?{_ADD[:-1]}|put|save)(?:\s+(?:it|that|this|them))?"
+    r"(?:(?:there(?:'s|’s|\s+is)|we(?:'ve|’ve|\s+have)?(?:\s+got)?|i\s+have|here(?:'s|’s|\s+is))\s+)?(?:(?:an?|the|our)\s+)?"
+    rf"new\s+(?P<into>)(?P<rest>.+?)[.,;]?\s+(?:and\s+)?(?:please\s+)?(?:{_ADD}|put|save)(?:\s+(?:it|that|this|them))?"
     r"(?:\s+(?:in|into|to|on)(?:\s+(?:the|our)\s+(?:list|system|database|records?|collection|catalogue|table))?)?",
     re.IGNORECASE | re.DOTALL,
 )
-_AS = re.compile(
-    rf"{_ADD}\s+(?P<label>.+?)\s+as\s+(?:an?\s+|the\s+)?(?:new\s+)?(?P<rest>[\w ]+?)"
+_NAME_FIRST = re.compile(
+    rf"{_ADD}\s+(?P<label>.+?)\s+(?:as|to|into|in)\s+(?:(?:an?|the|our)\s+)?(?:new\s+)?(?P<rest>[\w ]+?)"
     r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
     re.IGNORECASE,
 )
-_RECORD = re.compile(
-    rf"{_ADD}\s+(?:(?:an?|another|one)\s+)?(?:new\s+)?(?:(?:record|entry|row)\s+)?(?:in|to|into)\s+(?:the\s+|our\s+)?"
-    r"(?P<rest>.+)",
-    re.IGNORECASE,
-)
-_TO = re.compile(
-    r"(?:add|enter|insert|put|register|record|save|store|create)\s+(?:an?\s+|the\s+)?(?P<label>.+?)\s+(?:to|into|in)\s+(?:(?:the|our)\s+)?"
-    r"(?P<noun>[\w ]+?)"
-    r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
-    re.IGNORECASE,
-)
-_GLUE = r"(?:with|and|having|whose|the|its|an?|of|in|at|on|for|from|is|as|=|:)"
-_PARTS = re.compile(rf"(?P<quoted>{QUOTED})|(?P<cut>\s*[,;()]\s*)|(?P<word>[^\s,;()]+)")
-_ONE_WORD = re.compile(r"[a-z]+")
+_RECORD = re.compile(r"(?:an?\s+)?(?:new\s+)?(?:record|entry|row)", re.IGNORECASE)
+_TOKENS = re.compile(rf"{QUOTED}|[,;()]|[^\s,;()]+")
 _CALLED = frozenset(("called", "named", "titled"))
-_MAX_FIELD = 4
-_MAX_BEFORE = 3
-"""Words before the noun of a new record, such as a value, and the noun."""
-_MAX_GLUE = 3
-"""Words before a value that do not name its field."""
+_BEFORE_FIELD = frozenset(
+    ("with", "and", "having", "whose", "the", "its", "a", "an", "of", "in", "at", "on", "for", "from")
+)
+_BEHIND_FIELD = frozenset(("is", "=", ":", "of", "by", "being", "at", "to", "as", "a", "an"))
 _INNER = frozenset(("of", "the", "and", "in", "to", "on", "at", "for", "a", "an", "de", "la", "von", "van", "der"))
 """Small words inside a name."""
 _OUTER = frozenset(("by", "with", "running", "using", "from", "about", "without", "like"))
-_MAKERS = frozenset(
-    words.stem(one)
-    for one in (
-        "author",
-        "writer",
-        "written",
-        "coach",
-        "trainer",
-        "instructor",
-        "teacher",
-        "artist",
-        "creator",
-        "maker",
-    )
-)
+_MAKERS = ("author", "coach", "instructor", "artist", "creator", "maker")
+_MAX_FIELD = 3
+_MAX_BEFORE = 3
+"""Words before the noun of a new record, such as a value, and the noun."""
 
 
-def read_new(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-    bare = text.bare.rstrip(" .!")
-    if not any(one.fullmatch(bare) for one in (_PLAIN, _NEWS, _AS, _TO, _RECORD)):
+def read_new(context: RequestContext, bare: str) -> Reading | Reply | None:
+    chosen = _choose(bare, Tables(context))
+    if chosen is None:
         return None
-    tables = known_tables(context)
-    if tables and _choose(bare, tables) is None:
-        return None
+    table, body = chosen
+    if WIDE.match(body):
+        return refuse("I add one record at a time, and need its fields.")
 
     def steps() -> Steps:
         need(context, "data/create")
-        found = _choose(bare, (yield from load_tables(context)))
-        if found is None:
-            raise Unknown("I do not know how to do that: it names no collection that I know.")
-        table, body = found
-        table = yield from complete_table(context, table)
-        data = read_fields(context, table, body)
+        data = _read_fields(table, body)
         (got,) = yield [Step("data/create", {"collection": table.name, "data": data})]
-        value = got.value if isinstance(got.value, dict) else {}
-        id = value.get(table.key, value.get("id"))
+        id = got.value.get(table.key, got.value.get("id")) if isinstance(got.value, dict) else None
         which = f" {sentences.name(str(id))}" if id is not None else ""
         says = sentences.describe_record(data)
         return f"I added the record{which} to {table.name}: {says}. It can be taken back with undo."
 
-    chosen = _choose(bare, tables) if tables else None
-    if chosen is not None and WIDE.match(chosen[1]):
-        return refuse("I add one record at a time, and need its fields.")
     return make_reading(context, "add a record", steps, f"add {sentences.one_line(bare, 80)}")
 
 
-def _choose(bare: str, tables: Sequence[Table]) -> tuple[Table, str] | None:
+def _choose(bare: str, tables: Tables) -> tuple[Table, str] | None:
     """Return the collection of a new record, and the text about its fields."""
-    as_one = _AS.fullmatch(bare)
-    if as_one is not None:
-        parts = as_one["rest"].split()
+    named = _NAME_FIRST.fullmatch(bare)
+    if named is not None and not WIDE.search(named["label"]):
+        label, parts = named["label"], named["rest"].split()
         for at in range(len(parts)):
-            table, noun, rest = split_noun(" ".join(parts[at:]), tables)
-            if table is not None and not rest and not is_plural(noun):
-                about = (as_one["label"], " ".join(parts[:at]), as_one["body"] or "")
-                return table, ", ".join(one for one in about if one)
-    record = _RECORD.fullmatch(bare)
-    if record is not None:
-        table, _, rest = split_noun(record["rest"], tables)
-        if table is not None and rest:
-            return table, rest
-    to = _TO.fullmatch(bare)
-    if to is not None and is_name(to["label"]) and not WIDE.search(to["label"]):
-        table, _, rest = split_noun(to["noun"], tables)
-        if table is not None and not rest:
-            return table, f"{to['label']}, {to['body'] or ''}".strip(", ")
+            table, _, rest = tables.split_noun(" ".join(parts[at:]))
+            if table is not None and not rest and _is_name(label):
+                return table, ", ".join(one for one in (label, " ".join(parts[:at]), named["body"] or "") if one)
+            if table is not None and not rest and not _RECORD.fullmatch(label):
+                return None
     for found in (_NEWS.fullmatch(bare), _PLAIN.fullmatch(bare)):
-        if found is not None:
-            parts = found["rest"].split()
-            for at in range(min(_MAX_BEFORE, len(parts))):
-                table, noun, rest = split_noun(" ".join(parts[at:]), tables)
-                if table is not None and rest and not is_plural(noun):
-                    body = re.sub(r"^record\s+", "", rest)
-                    return table, f"{body}, {' '.join(parts[:at])}" if at else body
+        parts = found["rest"].split() if found is not None else []
+        for at in range(min(_MAX_BEFORE, len(parts))):
+            table, noun, rest = tables.split_noun(" ".join(parts[at:]))
+            if found is not None and table is not None and rest and (found["into"] or not is_plural(noun)):
+                return table, f"{rest}, {' '.join(parts[:at])}" if at else rest
     return None
 
 
-def read_fields(context: RequestContext, table: Table, body: str) -> dict[str, Any]:
+def _read_fields(table: Table, body: str) -> dict[str, Any]:
     """Return the fields that a text gives. Raises Unknown if a part of it fits no field."""
     data: dict[str, Any] = {}
-    for named, text, glue in _segments(table, re.sub(r"\s+as\s+well\s+as\s+", " and ", body.strip(" :,."))):
-        parts = _place(table, text, glue, data) if not named or named == table.label else [(named, text)]
-        for field, value in parts:
+    part: list[str] = []
+    for token in (*_TOKENS.findall(body), ","):
+        if token not in tuple(",;()"):
+            part.append(token)
+            continue
+        for field, value in _read_part(table, part, data) if part else ():
             if field in data or not value:
                 raise Unknown(_not_clear(table, value or field))
-            data[field] = table.coerce(context, field, unquote(value))
+            data[field] = table.coerce(field, unquote(value))
+        part = []
     if not data:
         raise Unknown(_not_clear(table, body))
     return data
 
 
-def _segments(table: Table, body: str) -> list[tuple[str, str, str]]:
-    """Cut a text where a comma stands or a field is named: the field, the value, and the words before the value."""
-    tokens = list(_PARTS.finditer(body))
-    found: list[tuple[str, str, str]] = []
-    field, glue, start, end, at = "", "", -1, -1, 0
-
-    def close() -> None:
-        nonlocal field, glue, start, end
-        if start >= 0 or field:
-            found.append((field, body[start:end] if start >= 0 else "", glue.strip()))
-        field, glue, start, end = "", "", -1, -1
-
+def _read_part(table: Table, tokens: list[str], taken: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the fields of a part without commas: a name or a value, and behind it fields with their values."""
+    found: list[tuple[str, str]] = []
+    field, start, at = "", 0, 0
     while at < len(tokens):
-        if tokens[at]["cut"]:
-            close()
-            at += 1
-            continue
-        named, behind = _field_at(table, tokens, at)
-        if named and not (field and start < 0):
-            if found and not field and _ONE_WORD.fullmatch(body[start:end]):
-                start = -1  # It belongs to the name of the field, as in `operating system`.
-            close()
-            field, at = named, behind
-            continue
-        word = tokens[at].group()
-        if start < 0 and word.lower() in _CALLED and table.label:
-            field = table.label
-        elif start < 0 and not tokens[at]["quoted"] and re.fullmatch(f"{_GLUE}|by", word) and at + 1 < len(tokens):
-            glue += f"{word.lower()} "
+        named, behind = _field_at(table, tokens, at) if at == 0 or not field or at > start else ("", at)
+        if named:
+            if at > start:
+                found.append((field, " ".join(tokens[start:at])))
+            field, start, at = named, behind, behind
         else:
-            start = tokens[at].start() if start < 0 else start
-            end = tokens[at].end()
-        at += 1
-    close()
-    return found
+            at += 1
+    found.append((field, " ".join(tokens[start:])))
+    return [(field, value) if field else _place(table, value, taken) for field, value in found]
 
 
-def _field_at(table: Table, tokens: list[re.Match[str]], at: int) -> tuple[str, int]:
-    """Return the field that is named at a place, and the place behind it; articles may stand before it."""
+def _field_at(table: Table, tokens: list[str], at: int) -> tuple[str, int]:
+    """Return the field that is introduced at a place, and the place of its value."""
     first = at
-    while first < len(tokens) and re.fullmatch(_GLUE, tokens[first].group(), re.I) and first < at + 3:
+    while first < len(tokens) and tokens[first].lower() in _BEFORE_FIELD:
         first += 1
+    if first < len(tokens) - 1 and tokens[first].lower() in _CALLED and table.label:
+        return table.label, first + 1
     for size in range(_MAX_FIELD, 0, -1):
-        part = tokens[first : first + size]
-        if len(part) < size or first + size >= len(tokens) or not all(one["word"] for one in part):
+        said = [one.rstrip(":=") for one in tokens[first : first + size]]
+        if first + size >= len(tokens) or not all(one.isalpha() and one.islower() for one in said):
             continue
-        said = [one.group().rstrip(":=") for one in part]
-        own = {name: [words.stem(one) for one in words.name_words(name)] for name in table.fields}
-        stems = [words.stem(one) for one in said]
-        exact = [name for name, parts in own.items() if parts == stems]
-        alike = [
-            name
-            for name, parts in own.items()
-            if size == 1 and any(words.same_words(stems[0]) & {one} for one in parts)
-        ]
-        chosen = exact or (alike if said[0].islower() else [])
-        if len(chosen) == 1:
-            behind = first + size
-            while behind < len(tokens) - 1 and re.fullmatch(
-                r"(?:is|=|:|of|by|being|at|to|as|an?)", tokens[behind].group(), re.I
-            ):
-                behind += 1
-            return chosen[0], behind
-    return "", at
-
-
-def _place(table: Table, value: str, glue: str, taken: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the fields of a part that begins with none: the label and what follows it, or one value."""
-    if table.label in taken or not table.label or glue:
-        field, rest = _resolve(table, [*glue.split(), *([value] if is_quoted(value) else value.split())])
+        field = table.find_field(" ".join(said)) if said[-1] not in _BEHIND_FIELD else ""
+        behind = first + size
+        if not field and tokens[behind - 1] == "by" and size <= 2:
+            return next((one for one in map(table.find_field, _MAKERS) if one), ""), behind
+        while field and behind < len(tokens) - 1 and tokens[behind].lower() in _BEHIND_FIELD:
+            behind += 1
         if field:
-            return [(field, rest)]
-    elif is_quoted(value):
-        return [(table.label, value)]
-    else:
-        tokens = value.split()
-        for at in range(1, len(tokens)):
-            field, rest = _resolve(table, tokens[at:]) if tokens[at].islower() else ("", "")
-            if field:
-                return [(table.label, " ".join(tokens[:at])), (field, rest)]
-        if _is_label(tokens):
-            return [(table.label, value)]
+            return field, behind
+    value = table.find_value(unquote(" ".join(tokens[at + 1 :]))) if tokens[at].islower() else None
+    return (value[0], at + 1) if value is not None and isinstance(value[1], str) else ("", at)
+
+
+def _place(table: Table, value: str, taken: dict[str, Any]) -> tuple[str, str]:
+    """Return the field of a value that is given without one: the label, or the field that knows the value."""
+    known = table.find_value(unquote(value))
+    if known is not None and isinstance(known[1], str) and known[0] != table.label:
+        return known[0], value
+    if table.label and table.label not in taken and _is_label(_TOKENS.findall(value)):
+        return table.label, value
     raise Unknown(_not_clear(table, value))
 
 
-def _resolve(table: Table, tokens: list[str]) -> tuple[str, str]:
-    """Return the field and the value of words such as `by Anna Berg`, `running debian` or `category seal`."""
-    counted = re.fullmatch(r"(?:with\s+)?(?P<value>\d[\d.,]*)\s+(?P<field>[a-z ]+)", " ".join(tokens))
-    if counted is not None and table.find_field(counted["field"]):
-        return table.find_field(counted["field"]), counted["value"]
-    turned = re.fullmatch(
-        r"(?:with\s+|having\s+)?(?P<value>.+?)\s+as\s+(?:the\s+|its\s+)?(?P<field>\S+)", " ".join(tokens)
-    )
-    if turned is not None and table.find_field(turned["field"]):
-        return table.find_field(turned["field"]), turned["value"]
-    for at in range(min(_MAX_GLUE, len(tokens) - 1) + 1):
-        before, value = tokens[:at], " ".join(tokens[at:])
-        found = table.find_value(unquote(value))
-        if found is not None and isinstance(found[1], str):
-            return found[0], value
-        if before and before[-1] == "by":
-            makers = [one for one in table.fields if _MAKERS & {words.stem(part) for part in words.name_words(one)}]
-            return (makers[0], value) if len(makers) == 1 else ("", "")
-    return "", ""
+def _is_name(said: str) -> bool:
+    """Whether a text is a name by its looks: quoted, capitalised, with digits, or one word."""
+    looks = is_quoted(said) or said[:1].isupper() or any(map(str.isdigit, said)) or len(said.split()) == 1
+    return looks and _is_label(_TOKENS.findall(said))
 
 
 def _is_label(tokens: list[str]) -> bool:
-    """Whether words are a name that ends where they end: one word, or capitals with small connecting words between."""
+    """Whether words are a name: quoted, one word, capitals with small words between, or only words with a meaning."""
     if len(tokens) == 1:
-        return tokens[0].lower() not in words.stop_words()
+        return is_quoted(tokens[0]) or tokens[0].lower() not in words.stop_words()
     capitals = tokens[0][:1].isupper() and not tokens[-1].islower()
     inner = all(one in _INNER or not one.islower() for one in tokens)
-    plain = all(one.islower() and one not in words.stop_words() and one not in _OUTER for one in tokens)
+    plain = all(one.islower() and one not in words.stop_words() | _OUTER for one in tokens)
     return (capitals and inner) or plain
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from doorward.agents.house.mood import settle_age, strip_back, strip_front
-from doorward.agents.house.plan import NotOffered, Reading, Reply, Steps
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 
@@ -107,21 +105,3 @@ def virtual(path: str) -> str:
         return path
     first = path.partition("/")[0]
     return f"/{path}" if first in ("home", "tmp") else "/workspace" if path == "." else f"/workspace/{path}"
-
-
-def need(context: RequestContext, *commands: str) -> str:
-    """Return the first of these commands that is offered. Raises NotOffered."""
-    found = context.offered(*commands)
-    if not found:
-        raise NotOffered(commands[0])
-    return found
-
-
-def make_reading(context: RequestContext, name: str, steps: Callable[[], Steps], says: str) -> Reading:
-    """Return the reading of an order, whose grammar accounts for every word."""
-    every = frozenset(range(len(context.request)))
-    return Reading(name=name, steps=steps, explained=every, changes=True, says=says)
-
-
-def refuse(why: str) -> Reply:
-    return Reply(f"I did nothing: {why}", "declined")

@@ -6,20 +6,9 @@ import re
 import shlex
 
 from doorward.agents.house.mood import strip_back
-from doorward.agents.house.orders.phrases import (
-    END,
-    PATH,
-    QUOTED,
-    OrderText,
-    is_path,
-    is_quoted,
-    make_reading,
-    need,
-    place,
-    unquote,
-)
-from doorward.agents.house.orders.program_output import describe_output
-from doorward.agents.house.plan import Reading, Step, Steps
+from doorward.agents.house.orders.calls import make_call
+from doorward.agents.house.orders.phrases import END, PATH, QUOTED, OrderText, is_path, is_quoted, place, unquote
+from doorward.agents.house.plan import Reading, Step
 from doorward.agents.house.request_context import RequestContext
 
 _RUN = r"(?:run|execute|launch)"
@@ -82,9 +71,5 @@ def _step(context: RequestContext, line: str) -> Step:
 
 
 def _reading(context: RequestContext, step: Step) -> Reading:
-    def steps() -> Steps:
-        need(context, step.command)
-        (got,) = yield [step]
-        return describe_output(got, "It ran and wrote nothing.")
-
-    return make_reading(context, "run a program", steps, f"run {step.command}")
+    says = f"run {step.command}"
+    return make_call(context, "run a program", says, {step.command: step.params}, "It ran and wrote nothing.")

@@ -8,29 +8,28 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house import sentences, words
-from doorward.agents.house.orders.phrases import WIDE, is_quoted, unquote
-from doorward.agents.house.orders.tables import Table, is_plural, split_noun
+from doorward.agents.house import sentences
+from doorward.agents.house.orders.calls import need
+from doorward.agents.house.orders.phrases import WIDE, unquote
+from doorward.agents.house.orders.tables import Table, Tables, is_plural
 from doorward.agents.house.plan import Declined, Step, Unknown
-from doorward.agents.house.request import Request
-from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.record_query import QueryBuilder
+from doorward.agents.house.record_reader import RecordReader
 from doorward.agents.house.results import ToolResult
 
 _MAX_TABLES = 12
-_MAX_WORDS = 24
 _MAX_LABEL = 6
 """Words of a label at most."""
 _ID = re.compile(
-    r"(?:(?:number|no\.?|nr\.?|id|(?:with|whose|under)\s+(?:the\s+)?(?:id|number)(?:\s+is)?|numbered)\s+)?#?(?P<id>[\w-]*\d[\w-]*)",
+    r"(?:(?:number|no\.?|id|(?:with|whose)\s+(?:the\s+)?(?:id|number)(?:\s+is)?)\s+)?#?(?P<id>[\w-]*\d[\w-]*)",
     re.IGNORECASE,
 )
-_CONNECTORS = frozenset(
-    ("of", "by", "with", "for", "on", "from", "to", "in", "at", "the", "and", "a", "an", "made", "'s", ",", ":")
+_PREDICATE = re.compile(
+    r"(?P<subject>.+)\s(?:is|was|are|were|has|had|have|went|came|did|does|got|arrived|needs|can)\b", re.DOTALL
 )
-_LINKS = re.compile(r"\b(?:of|by|with|for|on|from)\b")
-_PREDICATE = re.compile(r"\s(?:is|was|are|were|has|had|have|went|came|did|does|got|arrived|needs|can)\b")
 _ONE_AT_A_TIME = "I did nothing: I change one record at a time. Name it by its id or its name."
-_NO_NAME = re.compile(r"[%_\\]")
+_PRONOUNS = frozenset(("it", "that", "this", "them", "that one", "this one", "him", "her", "these", "those"))
+_WILD = re.compile(r"[%_\\]")
 Found = Generator[list[Step], list[ToolResult], "Record | None"]
 
 
@@ -40,58 +39,84 @@ class Record(msgspec.Struct, frozen=True):
     says: str
 
 
-def find_record(
-    context: RequestContext, tables: Sequence[Table], said: str, *, within: Table | None = None, fact: bool = False
-) -> Found:
-    """Return the one record that a text names; None if it names none.
+def find_record(tables: Tables, among: Sequence[Table], said: str, fact: str = "", noun: str = "") -> Found:
+    """Return the one record that a text names; None if it names none. Raises Unknown if it fits several.
 
-    `within` is the collection, if it is named elsewhere. `fact` says that a text may go on after the record, such as
-    `was a mistake`. Raises Unknown if the text fits several records.
+    `among` are the collections that come into question, `fact` is the statement before the order, and `noun` the
+    collection if it stands behind the name.
     """
     if WIDE.search(said):
         raise Declined(_ONE_AT_A_TIME)
-    table, noun, rest = split_noun(said, tables)
+    table, own, rest = tables.split_noun(said)
+    if fact and table is not None and table in among and tables.is_only_noun(said):
+        return (yield from _find_described(tables, table, f"{said} of {fact}", loose=True))
+    if fact and is_pronoun(said):
+        subject = _PREDICATE.match(fact)
+        said = subject["subject"] if subject is not None else fact
+        table, own, rest = tables.split_noun(said)
+    within = tables.split_noun(noun)[0] if noun else None
     if within is not None and table is not within:
-        table, noun, rest = within, "", re.sub(r"^(?:(?:the|record|entry)\s+)+", "", said.strip())
-    if is_plural(noun):
+        table, own, rest = within, "", re.sub(r"^the\s+", "", said.strip())
+    if is_plural(own):
         raise Declined(_ONE_AT_A_TIME)
-    rest = re.sub(r"^(?:called|named|titled)\s+", "", rest.strip(" ,:"), flags=re.IGNORECASE)
-    if not rest:
+    rest = re.sub(r"^(?:called|named|titled)\s+", "", rest, flags=re.IGNORECASE)
+    if not rest or (table is not None and table not in among):
         return None
-    candidates = [table] if table is not None else [*tables][:_MAX_TABLES]
-    subject = _PREDICATE.split(rest, maxsplit=1)[0] if fact else rest
-    found = yield from _named(context, candidates, subject)
-    if found is None and table is not None and _LINKS.search(rest):
-        found = yield from _linked(context, tables, table, rest, fact=fact)
-    if found is None and not fact:
+    candidates = [table] if table is not None else [*among][:_MAX_TABLES]
+    found = yield from _find_named(tables, candidates, rest)
+    if found is None and table is not None and own:
+        found = yield from _find_described(tables, table, said, loose=False)
+    if found is None:
         yield from _suggest(candidates, rest)
     return found
 
 
-def _named(context: RequestContext, tables: Sequence[Table], rest: str) -> Found:
+def _find_named(tables: Tables, among: Sequence[Table], rest: str) -> Found:
     """Find a record by its id or its whole label."""
-    id = _ID.fullmatch(unquote(rest))
+    bare = unquote(rest)
+    id = _ID.fullmatch(bare)
+    spellings = list(dict.fromkeys((bare, bare.title(), bare.lower(), bare.capitalize())))
     steps, looked = [], []
-    for table in tables:
+    for table in among:
         ways: list[dict[str, Any]] = [{table.key: table.to_id(id["id"])}] if id else []
-        if id and id["id"].isdigit() and len(tables) == 1:
+        if id and id["id"].isdigit() and len(among) == 1:
             ways.append({table.key: {"$ilike": f"%-{id['id']}"}})
         if table.label:
-            ways.append({table.label: {"$in": _spellings(unquote(rest))}})
+            ways.append({table.label: {"$in": spellings}})
         if ways:
             where = ways[0] if len(ways) == 1 else {"$or": ways}
             steps.append(Step("data/list", {"collection": table.name, "filter": where, "limit": 3}, lookup=True))
             looked.append(table)
-    return (yield from _look(context, steps, looked))
+    return (yield from _look(tables, steps, looked))
 
 
-def _look(context: RequestContext, steps: list[Step], tables: list[Table]) -> Found:
+def _find_described(tables: Tables, table: Table, said: str, *, loose: bool) -> Found:
+    """Find a record by what it links, such as `loan of Dune by Anna Berg`; with `loose`, other words may stand by."""
+    about = tables.context.with_text(said)
+    reading = RecordReader(about, table.name).read(1.0)
+    if reading is None or reading.query.linked:
+        return None
+    query = reading.query
+    named = tuple(one for one in query.conditions if one.op == "eq" and isinstance(one.value, str))
+    conditions = named if loose else query.conditions
+    plain = loose or (query.measure == "list" and not query.order and not query.limit and not query.of)
+    whole = loose or about.request.meaningful <= reading.explained
+    parts = [one for one in named if one.value.lower() not in said.lower()]
+    if not plain or not whole or not named or parts or any(one.op != "eq" for one in conditions):
+        return None
+    if reading.question:
+        raise Unknown(reading.question)
+    query = msgspec.structs.replace(query, measure="list", conditions=conditions, of=(), order=(), limit=3)
+    return (yield from _look(tables, [QueryBuilder(about, query).step(lookup=True)], [table]))
+
+
+def _look(tables: Tables, steps: list[Step], looked: list[Table]) -> Found:
     if not steps:
         return None
-    if "data/list" not in context.tools:
-        raise Unknown("I do not know which record that is: I cannot look records up here.")
+    for step in steps:
+        need(tables.context, step.command)
     results = yield steps
-    found = [(table, one) for table, got in zip(tables, results, strict=True) for one in _records(got)]
+    found = [(table, one) for table, got in zip(looked, results, strict=True) for one in _records(got)]
     if len(found) > 1:
         named = [_describe(table, one) for table, one in found]
         raise Unknown(f"I did nothing. Which do you mean: {sentences.in_a_row(named, 'or')}?")
@@ -111,21 +136,15 @@ def _describe(table: Table, one: dict[str, Any]) -> str:
     return f"{known} ({sentences.name(str(label))})" if label else known
 
 
-def _spellings(text: str) -> list[str]:
-    return list(dict.fromkeys((text, text.title(), text.lower(), text.capitalize())))
-
-
-def _suggest(tables: Sequence[Table], rest: str) -> Generator[list[Step], list[ToolResult], None]:
+def _suggest(among: Sequence[Table], rest: str) -> Generator[list[Step], list[ToolResult], None]:
     """Name the records whose label holds a text. None of them is taken: a part of a name may be another's, too."""
     bare = unquote(rest)
-    if len(bare) < 2 or len(bare.split()) > _MAX_LABEL:
+    looked = [one for one in among if one.label]
+    if len(bare) < 2 or len(bare.split()) > _MAX_LABEL or not looked:
         return
-    looked = [one for one in tables if one.label]
-    if not looked:
-        return
-    pattern = f"%{_NO_NAME.sub('', bare)}%"
+    pattern = {"$ilike": f"%{_WILD.sub('', bare)}%"}
     results = yield [
-        Step("data/list", {"collection": one.name, "filter": {one.label: {"$ilike": pattern}}, "limit": 5}, lookup=True)
+        Step("data/list", {"collection": one.name, "filter": {one.label: pattern}, "limit": 5}, lookup=True)
         for one in looked
     ]
     near = [_describe(table, one) for table, got in zip(looked, results, strict=True) for one in _records(got)]
@@ -135,101 +154,5 @@ def _suggest(tables: Sequence[Table], rest: str) -> Generator[list[Step], list[T
         raise Unknown(f"I did nothing. Which do you mean: {sentences.in_a_row(near[:5], 'or')}?")
 
 
-def _linked(context: RequestContext, tables: Sequence[Table], table: Table, rest: str, *, fact: bool) -> Found:
-    """Find a record by the labels of the records that it links, such as `loan of Dune by Anna Berg`."""
-    request = Request(rest)
-    grams = _grams(request)
-    others = [one for one in tables if one.label and one is not table][:_MAX_TABLES]
-    if not grams or not others or "data/list" not in context.tools:
-        return None
-    wanted = sorted({spelling for text in grams for spelling in (text, text.title())})
-    results = yield [
-        Step(
-            "data/list",
-            {
-                "collection": one.name,
-                "filter": {one.label: {"$in": wanted}},
-                "fields": list(dict.fromkeys((one.key, one.label))),
-                "limit": 50,
-            },
-            lookup=True,
-        )
-        for one in others
-    ]
-    links: dict[str, set[Any]] = {}
-    for other, got in zip(others, results, strict=True):
-        for one in _records(got):
-            links.setdefault(str(one[other.label]).lower(), set()).update((one[other.key], one[other.label]))
-    taken = _take(grams, links)
-    if not taken or not _explains(
-        request, {place for _, places in taken for place in places}, table, tables, fact=fact
-    ):
-        return None
-    texts = [name for name, field in table.fields.items() if field.kind in ("text", "any", "number")]
-    where = {
-        "$and": [{"$or": [{name: {"$in": sorted(links[label], key=str)}} for name in texts]} for label, _ in taken]
-    }
-    return (
-        yield from _look(
-            context, [Step("data/list", {"collection": table.name, "filter": where, "limit": 3}, lookup=True)], [table]
-        )
-    )
-
-
-def _grams(request: Request) -> dict[str, list[range]]:
-    """Return the runs of words that may be a label, with their places."""
-    found: dict[str, list[range]] = {}
-    size = min(len(request), _MAX_WORDS)
-    for first in range(size):
-        for behind in range(first + 1, min(first + _MAX_LABEL, size) + 1):
-            text = request.tokens[first].text if behind == first + 1 else request.between(first, behind)
-            if request.tokens[first].text not in _CONNECTORS and request.tokens[behind - 1].text not in _CONNECTORS:
-                found.setdefault(text, []).append(range(first, behind))
-    return found
-
-
-def _take(grams: dict[str, list[range]], links: dict[str, set[Any]]) -> list[tuple[str, range]]:
-    """Return the labels in the text, the longest first, that do not overlap."""
-    found = [(text.lower(), places) for text, every in grams.items() for places in every if text.lower() in links]
-    taken: list[tuple[str, range]] = []
-    for label, places in sorted(found, key=lambda one: -len(one[1])):
-        if not any(set(places) & set(other) for _, other in taken):
-            taken.append((label, places))
-    return taken
-
-
-def _explains(request: Request, places: set[int], table: Table, tables: Sequence[Table], *, fact: bool) -> bool:
-    """Whether the words beside the labels only connect them; a fact may say more."""
-    nouns = {words.stem(one) for other in tables for one in other.noun} | {
-        words.stem(part) for name in table.fields for part in words.name_words(name)
-    }
-    if fact:
-        return True
-    for place, token in enumerate(request.tokens):
-        if place in places or token.lower in _CONNECTORS or token.stem in nouns:
-            continue
-        after = request.tokens[place + 1].lower if place + 1 < len(request) else ""
-        if not (token.lower.endswith("ed") and after in ("by", "for", "on", "with", "to")):
-            return False
-    return True
-
-
 def is_pronoun(said: str) -> bool:
-    return said.strip().lower() in (
-        "it",
-        "that",
-        "this",
-        "them",
-        "that one",
-        "this one",
-        "him",
-        "her",
-        "these",
-        "those",
-    )
-
-
-def is_name(said: str) -> bool:
-    """Whether a text looks like the name of something: quoted, capitalised, or one word."""
-    said = said.strip()
-    return is_quoted(said) or said[:1].isupper() or any(one.isdigit() for one in said) or len(said.split()) == 1
+    return said.strip().lower() in _PRONOUNS
