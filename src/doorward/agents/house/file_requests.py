@@ -193,7 +193,7 @@ def _about_files(
     elif claims.asks_count and not query.sort:
         claims.claim("count", "holds")
         intent = "count"
-    elif request.has("who", "when", "how much"):
+    elif request.has("who", "when", "how much") or (query.is_plain and request.has("read", "open")):
         return None
     else:
         claims.claim("holds", "where", "size", "read", "each", "use")

@@ -148,7 +148,7 @@ class Lexicon:
         ends = () if field.complete and repeats and field.kind == "text" else _GENERIC_ENDS
         for phrase, weight in _field_phrases(words, ends):
             self._add(phrase, Meaning("field", one.name, field.name, weight=weight))
-            if field.links and len(phrase) == 1 and weight > 0.8:
+            if field.links in self.collections and len(phrase) == 1 and weight > 0.8:
                 self._add(phrase, Meaning("collection", field.links, weight=0.7 * weight))
         if field.kind == "boolean" or field.dates:
             return

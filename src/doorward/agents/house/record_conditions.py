@@ -205,7 +205,7 @@ class RecordConditions(RecordFields, ABC):
             self._add(none, item)
             self._explain(item, clue)
         elif field.kind == "number" and (place := self._number_behind(item)):
-            self._add(Condition(path, "eq", self.request.tokens[place].number), item)
+            self._add(Condition(path, "eq", _whole(self.request.tokens[place].number or 0)), item)
             self.explained.add(place)
         elif field.kind == "number" and self._clue_before(at, "group") and self._has("superlative", "limit"):
             top = next((one for each in self.items if (one := each.is_clue("superlative"))), None)
@@ -290,7 +290,7 @@ class RecordConditions(RecordFields, ABC):
 
     def _compare(self, item: Item, found: Comparison, path: Path, scale: Scale) -> None:
         op = found.op or ("gt" if scale.up else "lt")
-        value = (found.value, found.other) if op == "between" else found.value
+        value = (_whole(found.value), _whole(found.other)) if op == "between" else _whole(found.value)
         self._add(Condition(path, op, value), item)
 
     def _read_topic(self, at: int, item: Item, clue: Clue) -> None:
@@ -329,3 +329,8 @@ class RecordConditions(RecordFields, ABC):
             else:
                 merged.append(one)
         return merged
+
+
+def _whole(number: float) -> float | int:
+    """Return a number as people write it: 100 and not 100.0."""
+    return int(number) if float(number).is_integer() else number

@@ -13,7 +13,7 @@ from doorward.agents.house.orders.calls import need
 from doorward.agents.house.orders.phrases import WIDE, unquote
 from doorward.agents.house.orders.tables import Table, Tables, is_plural
 from doorward.agents.house.plan import Declined, Step, Unknown
-from doorward.agents.house.record_query import QueryBuilder
+from doorward.agents.house.record_calls import QueryBuilder
 from doorward.agents.house.record_reader import RecordReader
 from doorward.agents.house.results import ToolResult
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from doorward.agents.house import sentences, words
 from doorward.agents.house.plan import Unknown
+from doorward.agents.house.record_fields import META_FIELDS
 from doorward.agents.house.record_query import nouns
-from doorward.agents.house.record_reader import META_FIELDS, RecordReader
+from doorward.agents.house.record_reader import RecordReader
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.store.collection_profiles import CollectionProfile
