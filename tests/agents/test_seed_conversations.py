@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -190,6 +191,16 @@ async def test_what_people_denied_and_did_not_decide_is_told_when_it_is_asked_fo
             assert said.endswith(": denied, because: “Denied by owner.”")
         clock.advance(1)
         assert await answer(house, "how many calls were denied today") == "I see 1 refused call today."
+
+
+async def test_a_chart_of_calls_shows_the_calls_of_each_hour(driver: Any) -> None:
+    async with lived_in(driver) as house:
+        await house.say("Read list.txt")
+        driver.clock.advance(2)
+        said = await answer(house, "show me a chart of todays calls")
+        assert said.startswith("There were ")
+        assert re.search(r"^By hour \(UTC\):\n- \d\d:00 █+ \d+$", said, re.MULTILINE)
+        assert (await house.records())[-1]["command"] == "audit/timeline"
 
 
 @pytest.mark.parametrize(("content", "lines"), [("milk", "1 line"), ("milk\neggs", "2 lines"), ("a\nb\n", "2 lines")])

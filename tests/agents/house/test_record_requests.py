@@ -270,3 +270,18 @@ async def test_values_that_are_commands_or_names_of_fields_stay_values() -> None
     assert answer.calls == [("data/count", {"collection": "notes", "filter": {"kind": "delete"}})]
     answer = await ask("how many notes of the kind price", tools=TOOLS, data=(traps,))
     assert answer.calls in ([], [("data/count", {"collection": "notes", "filter": {"kind": "price"}})])
+
+
+async def test_a_field_that_links_one_of_doorwards_own_collections_is_a_plain_field() -> None:
+    tickets = CollectionProfile(
+        name="tickets",
+        kind="managed",
+        key="id",
+        count=20,
+        fields=(
+            field("assignee", "text", "ann", "ben", links="users", links_by="id"),
+            field("subject", "text", "Door"),
+        ),
+    )
+    answer = await ask("how many tickets are assigned to ben", tools=TOOLS, data=(tickets,))
+    assert answer.calls == [("data/count", {"collection": "tickets", "filter": {"assignee": "ben"}})]

@@ -173,7 +173,8 @@ class Lexicon:
         return self.collections[collection]
 
     def field(self, collection: str, name: str) -> FieldProfile | None:
-        return next((one for one in self.collections[collection].fields if one.name == name), None)
+        profile = self.collections.get(collection)
+        return next((one for one in profile.fields if one.name == name), None) if profile is not None else None
 
     @property
     def people(self) -> frozenset[str]:

@@ -8,11 +8,11 @@ import msgspec
 
 from doorward.agents.house.plan import Reading
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.topics import help, machine, rooms, schemas, status, system_records
+from doorward.agents.house.topics import chart, help, machine, rooms, schemas, status, system_records
 from doorward.agents.house.topics.follow_up import expand, is_elliptic
 from doorward.agents.house.words import name_words, stem
 
-_TOPICS = (status, rooms, system_records, schemas, machine, help)
+_TOPICS = (status, chart, rooms, system_records, schemas, machine, help)
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
