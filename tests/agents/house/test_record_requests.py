@@ -285,3 +285,55 @@ async def test_a_field_that_links_one_of_doorwards_own_collections_is_a_plain_fi
     )
     answer = await ask("how many tickets are assigned to ben", tools=TOOLS, data=(tickets,))
     assert answer.calls == [("data/count", {"collection": "tickets", "filter": {"assignee": "ben"}})]
+
+
+BOATS = CollectionProfile(
+    name="boats",
+    kind="managed",
+    key="id",
+    label="name",
+    count=12,
+    fields=(
+        field("name", "text", "Old Gull", "Petrel", "Tern"),
+        field("year_built", "number", 1990, 2024, least=1990, most=2024),
+        field("inspection_due", dates=True, least="2026-12-01", most="2027-06-01"),
+        field("licence_expires", dates=True, least="2026-12-01", most="2028-06-01"),
+    ),
+)
+TRIPS = CollectionProfile(
+    name="trips",
+    kind="managed",
+    key="id",
+    count=60,
+    fields=(
+        field("boat", "text", "b1", "b2", links="boats", links_by="id"),
+        field("day", dates=True, least="2026-12-01", most="2027-02-01"),
+        field("status", "text", "sailed", "cancelled", "planned"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "parts"),
+    [
+        ("what's the oldest boat", {"orderBy": "year_built"}),
+        ("boats with an expired licence", {"filter": {"licence_expires": {"$lt": "2027-01-14~"}}}),
+        ("boats that never sailed", 'NOT EXISTS (SELECT 1 FROM "trips"'),
+        ("which boat was cancelled most often", 'r."status" = ?) AS count'),
+        ("when is the next trip", 'ORDER BY t."day" ASC LIMIT 1'),
+    ],
+)
+async def test_dates_ahead_are_no_age_and_conditions_of_linked_records_stay_theirs(request_: str, parts: Any) -> None:
+    answer = await ask(request_, tools=TOOLS, data=(BOATS, TRIPS))
+    assert len(answer.calls) == 1, answer.text
+    ((_, params),) = answer.calls
+    if isinstance(parts, str):
+        assert parts in params["sql"]
+    else:
+        assert parts.items() <= params.items()
+
+
+@pytest.mark.parametrize("request_", ["how old is Petrel?", "how many people fit on Tern", "who is out today?"])
+async def test_a_word_is_no_part_of_a_name_and_no_date_by_chance(request_: str) -> None:
+    answer = await ask(request_, tools=TOOLS, data=(BOATS, TRIPS))
+    assert (answer.calls, answer.acts) == ([], False)

@@ -32,6 +32,8 @@ _GENERIC = frozenset(("number", "type", "count", "name", "code", "address"))
 _GENERIC_ENDS = ("number", "address", "type", "count", "mark", "date")
 _WORDS = re.compile(r"\w+(?:[-'’.]\w+)*")
 _PERSON = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z][\w.'-]+)+")
+_PART = 0.6
+"""The weight of a part of a name."""
 _SHORTEST_SLIP = 4
 _MAX_LEXICONS = 8
 
@@ -166,8 +168,8 @@ class Lexicon:
             self._add(value.lower().split("-"), Meaning("value", one.name, field.name, value, 0.9))
         if len(words) > 1 and (_PERSON.fullmatch(value) or field.name == one.label):
             for word in words:
-                if len(word) > 2 and word not in common_words():
-                    self._add((word,), Meaning("value", one.name, field.name, value, 0.6))
+                if len(word) > 2 and word not in common_words() and stem(word) not in _known_stems():
+                    self._add((word,), Meaning("value", one.name, field.name, value, _PART))
 
     def profile(self, collection: str) -> CollectionProfile:
         return self.collections[collection]
@@ -206,6 +208,9 @@ def _says_too_little(request: Request, at: int, behind: int, meaning: Meaning) -
     """Whether a word says too little: a stop word taken for a part of a name, or `number` behind an unknown word."""
     token = request.tokens[at]
     before = request.tokens[at - 1] if at else None
+    is_part = meaning.kind == "value" and meaning.weight < _PART + 0.01 and behind == at + 1
+    if is_part and len(token.lower) < _SHORTEST_SLIP and not (at and token.text[:1].isupper()):
+        return True
     if behind == at + 1 and token.lower in _GENERIC and meaning.kind == "field" and before is not None:
         return before.kind == "word" and not before.is_stop
     return behind == at + 1 and token.is_stop and not (token.text[:1].isupper() and at > 0 and meaning.kind == "value")

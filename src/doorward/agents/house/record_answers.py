@@ -61,7 +61,11 @@ def _count(query: RecordQuery, count: int) -> str:
 
 
 def _rank(query: RecordQuery, result: ToolResult) -> str:
-    things = nouns(query.ranked_by[0])[1]
+    inner = [one for one in query.linked if (one.collection, one.link) == query.ranked_by]
+    how = (
+        describe_conditions(RecordQuery(collection=query.ranked_by[0], conditions=inner[0].conditions)) if inner else ""
+    )
+    things = f"{nouns(query.ranked_by[0])[1]}{how}"
     rows = [row for row in result.items if isinstance(row, dict)]
     if not rows:
         return f"There are no {nouns(query.collection)[1]}."
@@ -167,7 +171,7 @@ def _with_kinds(context: RequestContext, query: RecordQuery, row: dict[str, Any]
 
 def _shown_fields(query: RecordQuery) -> list[str]:
     paths = [path for path in (query.of, query.order) if path]
-    return [path[0] if len(path) == 1 else " ".join(path) for path in paths]
+    return list(dict.fromkeys(path[0] if len(path) == 1 else " ".join(path) for path in paths))
 
 
 def _record(row: dict[str, Any], label: str, key: str, shown: list[str]) -> str:

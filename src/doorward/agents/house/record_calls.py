@@ -129,22 +129,35 @@ class QueryBuilder:
 
     def _select(self) -> str:
         query = self.query
-        where = [*(self._sql(one, "t") for one in query.conditions), *(self._exists(one) for one in query.linked)]
-        what, tail = self._what(where)
+        counted = self._counted() if query.ranked_by[0] else ""
+        linked = [one for one in query.linked if not self._is_counted(one)]
+        where = [*(self._sql(one, "t") for one in query.conditions), *(self._exists(one) for one in linked)]
+        what, tail = self._what(where, counted)
         tables = " ".join([f"{_quoted(_table(query.collection))} AS t", *self._from])
         condition = f" WHERE {' AND '.join(where)}" if where else ""
         return f"SELECT {what} FROM {tables}{condition}{tail}"
 
-    def _what(self, where: list[str]) -> tuple[str, str]:
+    def _is_counted(self, one: LinkedCondition) -> bool:
+        """Whether a condition restricts the records that are counted, as in `the most cancelled flights`."""
+        return (one.collection, one.link) == self.query.ranked_by and not one.negated
+
+    def _counted(self) -> str:
+        """Return the number of linked records of each record. Its values are bound before those of the condition."""
+        collection, link = self.query.ranked_by
+        conditions = [each for one in self.query.linked if self._is_counted(one) for each in one.conditions]
+        inner = QueryBuilder(self.context, RecordQuery(collection=collection, conditions=tuple(conditions)))
+        inner._params = self._params
+        parts = [self._link_match(collection, link, "r", "t"), *(inner._sql(each, "r") for each in conditions)]
+        joins = "".join(f" {each}" for each in inner._from)
+        return f"(SELECT count(*) FROM {_quoted(_table(collection))} AS r{joins} WHERE {' AND '.join(parts)})"
+
+    def _what(self, where: list[str], counted: str) -> tuple[str, str]:
         query = self.query
         profile = self.lexicon.profile(query.collection)
         label = f"t.{_quoted(profile.label or profile.key)}"
-        if query.ranked_by[0]:
-            collection, link = query.ranked_by
-            matched = self._link_match(collection, link, "r", "t")
-            amount = f"(SELECT count(*) FROM {_quoted(_table(collection))} AS r WHERE {matched})"
+        if counted:
             way = "DESC" if query.descending else "ASC"
-            return f"{label} AS name, {amount} AS count", f" ORDER BY count {way} LIMIT {query.limit + 20}"
+            return f"{label} AS name, {counted} AS count", f" ORDER BY count {way} LIMIT {query.limit + 20}"
         if query.measure in ("count", "exists"):
             return "count(*) AS count", ""
         if query.group:

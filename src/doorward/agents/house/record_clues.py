@@ -70,8 +70,10 @@ class RecordWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scales: tuple[_Scale, ...]
     units: tuple[_Unit, ...]
     states: tuple[_State, ...]
-    due: str
+    overdue: str
     """Date fields that tell until when something is to be done."""
+    due: str
+    """Date fields that lie ahead: they tell neither the age of a thing nor when it happened."""
     amounts: str
     """Nouns for the only number that records have."""
     categories: str
@@ -219,6 +221,7 @@ def _superlatives() -> dict[str, tuple[Scale, ...]]:
     found = {form: scales for word, scales in _bases().items() for form in _forms(word, "est")}
     newest, oldest = (Scale(frozenset(("@date",)), up) for up in (True, False))
     rating = frozenset(stem(one) for one in ("rating", "score", "stars"))
+    found |= {one: (Scale(frozenset(("@next",)), up=False),) for one in ("next", "upcoming")}
     found |= {"latest": (newest,), "last": (newest,), "earliest": (oldest,), "first": (oldest,)}
     return found | {"best": (Scale(rating, True),), "worst": (Scale(rating, False),)}
 

@@ -134,6 +134,9 @@ class RecordConditions(RecordFields, ABC):
         condition = Condition(path if direction == "own" else path[2:], "ne" if negated else "eq", values[0])
         self.cost += 1.0 - top
         self.explained.update(range(item.first, item.behind))
+        if direction == "back" and negated:
+            self.not_linked.add((path[0], path[1]))
+            condition = Condition(path[2:], "eq", values[0])
         if direction == "own":
             self._add(condition, item, cost=0.6 * (len(path) - 1))
         else:
@@ -218,6 +221,9 @@ class RecordConditions(RecordFields, ABC):
             self._add(Condition(path, "eq", not self._is_negated(at)), item)
         elif self._names_value(at, field) or self._names_span(at, field):
             self._explain(item)
+        elif field.dates and self.request.tokens[item.behind - 1].lower in ("expired", "lapsed"):
+            before = next(iter(self.context.with_text("before today").spans))
+            self._add(Condition(path, "days", before), item)
         elif (clue := self._contains_behind(at)) is not None and field.kind in ("text", "any"):
             self._read_contains(at, path, item, clue)
         elif self._names_comparison(at):
@@ -249,7 +255,9 @@ class RecordConditions(RecordFields, ABC):
             found = self._field_path(near) if near.of_kind("field") else None
             if found is not None and (found[1].dates or found[1].kind == "time"):
                 return found[0]
-        dated = [one.name for one in self.profile.fields if one.dates]
+        dated = [one.name for one in self.profile.fields if one.dates and not self._is_ahead(one.name)]
+        if not dated and any(one.dates for one in self.profile.fields):
+            return None
         stems = set(self.request.stems)
         first = self.items[at].first
         around = range(max(0, first - 3), min(len(self.request), self.items[at].behind + 2))

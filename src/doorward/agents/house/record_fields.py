@@ -10,6 +10,7 @@ from doorward.agents.house.words import name_words, same_words, singular, stem
 from doorward.store.collection_profiles import FieldProfile
 
 META_FIELDS = frozenset(("id", "version", "createdAt", "updatedAt", "createdBy", "updatedBy"))
+_YEARS = frozenset(stem(one) for one in ("year", "built", "founded", "born", "vintage"))
 
 
 class RecordFields(RecordItems):
@@ -76,12 +77,21 @@ class RecordFields(RecordItems):
         numbers = [one for one in self.profile.fields if one.kind == "number" and one.name not in META_FIELDS]
         if "@number" in scale.fields:
             return [one.name for one in numbers]
+        if "@next" in scale.fields:
+            dated = sorted((one.name for one in self.profile.fields if one.dates), key=self._is_ahead)
+            return dated[:1]
         if "@date" in scale.fields:
-            dated = [one.name for one in self.profile.fields if one.dates]
-            return dated or [one.name for one in self.profile.fields if one.name == "createdAt"]
+            years = [one.name for one in self.profile.fields if one.kind == "number" and _YEARS & _stems(one.name)]
+            days = [one for one in self.profile.fields if one.dates]
+            past = years or [one.name for one in days if not self._is_ahead(one.name)]
+            return past or ([] if days else [one.name for one in self.profile.fields if one.name == "createdAt"])
         known = {each for one in scale.fields for each in same_words(one)}
         exact = [one.name for one in numbers if {stem(word) for word in name_words(one.name)} & scale.fields]
         return exact or [one.name for one in numbers if {stem(word) for word in name_words(one.name)} & known]
+
+    def _is_ahead(self, field: str) -> bool:
+        """Whether a date tells until when something holds or is due."""
+        return bool(_stems(field) & {stem(one) for one in record_words().due.split()})
 
     def _enums(self) -> list[str]:
         """Return the fields of the target with few values that repeat."""
@@ -101,7 +111,7 @@ class RecordFields(RecordItems):
 
     def _overdue_fields(self) -> tuple[str, list[str]] | None:
         """Return the date until which something is due, and the flag that tells that it is done."""
-        due = {each for one in record_words().due.split() for each in same_words(stem(one))}
+        due = {each for one in record_words().overdue.split() for each in same_words(stem(one))}
         dates = [one.name for one in self.profile.fields if one.dates and {stem(w) for w in name_words(one.name)} & due]
         flags = [one.name for one in self.profile.fields if one.kind == "boolean"]
         return (dates[0], flags) if len(dates) == 1 and len(flags) <= 1 else None
@@ -191,3 +201,7 @@ class RecordFields(RecordItems):
     def _joins_values(self, at: int) -> bool:
         near = [*self.items[max(0, at - 2) : at], *self.items[at + 1 : at + 3]]
         return sum(bool(one.of_kind("value")) for one in near) >= 2
+
+
+def _stems(field: str) -> set[str]:
+    return {stem(word) for word in name_words(field)}

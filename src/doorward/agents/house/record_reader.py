@@ -8,7 +8,7 @@ from doorward.agents.house.record_clues import Clue, Scale, record_words
 from doorward.agents.house.record_conditions import RecordConditions
 from doorward.agents.house.record_fields import META_FIELDS
 from doorward.agents.house.record_items import Item
-from doorward.agents.house.record_query import LinkedCondition, Measure, Path, RecordQuery
+from doorward.agents.house.record_query import Condition, LinkedCondition, Measure, Path, RecordQuery
 from doorward.agents.house.words import name_words, same_words, singular, stem
 
 _KINDS = frozenset(("kind", "type", "category", "class", "sort", "method"))
@@ -193,6 +193,9 @@ class RecordReader(RecordConditions):
             self.order, self.descending = (fields[0],), scale.up
             self.limit = clue.number or self.limit or 1
             self._explain(item)
+            if "@next" in scale.fields:
+                today = next(iter(self.context.with_text("since today").spans))
+                self._add(Condition(self.order, "days", today), item)
             return
 
     def _rank_or_measure(self, at: int, item: Item, clue: Clue, path: Path, up: bool) -> None:
@@ -216,7 +219,9 @@ class RecordReader(RecordConditions):
             return
         behind = self.items[at + 1]
         named = self._field_path(behind) if behind.of_kind("field") else None
-        if behind.of_kind("collection"):
+        further = self.items[at + 2] if at + 2 < len(self.items) else None
+        counted = behind.of_kind("value") and further is not None and further.of_kind("collection")
+        if behind.of_kind("collection") or counted:
             self._explain(item)
             self.limit = self.limit or 1
         elif named is not None and named[1].kind == "number":

@@ -113,8 +113,9 @@ def _number_of(field: str, given: float | int) -> str:
         return size(given)
     if field.endswith("Ms"):
         return f"{number(round(given, 1))} ms"
-    last = name_words(field)[-1:]
-    return str(given) if last and last[0] in _PLAIN_NUMBERS else number(given)
+    words = name_words(field)
+    plain = "year" in words or (bool(words) and words[-1] in _PLAIN_NUMBERS)
+    return str(given) if plain else number(given)
 
 
 def field_words(field: str) -> str:

@@ -63,6 +63,8 @@ def answer_from_table(query: TableQuery, table: Table) -> str:
     claims = query.claims
     conditions = [*_values(claims, table), *_period(query, table)]
     grouped, named = _columns(claims, table)
+    if grouped and not query.operation and not query.counts and set(named) & set(table.measures):
+        query = msgspec.structs.replace(query, operation="sum")
     conditions += _bounds(claims, table, named)
     distinct = claims.claim("distinct") or (query.counts and not query.rows and len(named) == 1 and not conditions)
     claims.claim("money", "per") if query.operation or grouped else claims.claim("column")
@@ -151,9 +153,7 @@ def _columns(claims: WordClaims, table: Table) -> tuple[str, list[str]]:
         parts = [same_words(stem(one)) for one in name_words(column)]
         for at in range(len(tokens) - len(parts) + 1 if parts else 0):
             here = tokens[at : at + len(parts)]
-            fits = all(
-                one.kind == "word" and same_words(one.stem) & part for one, part in zip(here, parts, strict=True)
-            )
+            fits = all(one.kind == "word" and one.stem in part for one, part in zip(here, parts, strict=True))
             if not fits or all(one.is_stop for one in here):
                 continue
             before = [one.lower for one in tokens[max(0, at - 2) : at] if one.lower != "the"]
