@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from house_prompts import ask, result
+from house_prompts import ask, result, tool
 
 from doorward.store.collection_profiles import CollectionProfile, FieldProfile
 
@@ -337,3 +337,22 @@ async def test_dates_ahead_are_no_age_and_conditions_of_linked_records_stay_thei
 async def test_a_word_is_no_part_of_a_name_and_no_date_by_chance(request_: str) -> None:
     answer = await ask(request_, tools=TOOLS, data=(BOATS, TRIPS))
     assert (answer.calls, answer.acts) == ([], False)
+
+
+async def test_a_field_that_is_called_like_its_collection_is_measured() -> None:
+    outages = CollectionProfile(
+        name="outages",
+        kind="managed",
+        key="id",
+        count=20,
+        fields=(field("machine", "text", "iris-28.lan", "slate-09.lan"), field("downtime", "number", 5, 526)),
+    )
+    answer = await ask("highest downtime of outages for iris-28.lan?", tools=TOOLS, data=(outages,))
+    metrics = {"max": {"max": "downtime"}, "count": {"count": "*"}}
+    where = {"machine": "iris-28.lan"}
+    assert answer.calls == [
+        ("data/aggregate", {"collection": "outages", "filter": where, "metrics": metrics, "limit": 200})
+    ]
+    tools = (*TOOLS, tool("file/delete", reads_only=False, destroys=True, asks=True))
+    answer = await ask("the outage on slate-09.lan was a mistake, delete it", tools=tools, data=(outages,))
+    assert "file/delete" not in answer.commands

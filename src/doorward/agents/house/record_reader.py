@@ -34,6 +34,8 @@ class RecordReader(RecordConditions):
         if measure is None:
             return None
         of = self._measured(measure)
+        if measure in ("sum", "avg", "max", "min") and not of:
+            return None
         query = RecordQuery(
             collection=self.target,
             conditions=tuple(self._merged()),
@@ -207,6 +209,7 @@ class RecordReader(RecordConditions):
             self.order, self.descending, self.limit = path, up, clue.number or self.limit or 1
         else:
             self.measure = "max" if up else "min"
+            self._ask(path, self.items[at + 1])
 
     def _read_most(self, at: int, item: Item, clue: Clue) -> None:
         """Read `the most memory`; `the most loans` is read with the noun."""

@@ -262,6 +262,8 @@ def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
         rf"(?:it|that(?:\s+file)?|the\s+file){END}"
     )
     named = [one.text for one in Request(reason["fact"]).tokens if one.kind == "path"] if reason is not None else []
+    if reason is not None and any(one.meaning.kind == "collection" for one in context.lexicon.matches(context.request)):
+        return None  # the statement is about a record, which may be called like a file
     if reason is not None and len(named) == 1:
         text = OrderText(f"{reason['verb']} {named[0]}")
     beside = (
