@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from doorward.agents.models.model import Model
+from doorward.agents.models.model import Model, ModelFailed
 from doorward.commands.context import Services
 from doorward.gate.gate import Gate
 
@@ -19,6 +19,14 @@ class ModelSource(Protocol):
     def instead_of(self, name: str) -> Model | None:
         """Return the fallback for the model of this name, or None."""
         ...
+
+
+def find_house(models: ModelSource) -> Model | None:
+    """Return the house model; None where it cannot be used."""
+    try:
+        return models.find("house")
+    except ModelFailed:
+        return None
 
 
 class AgentContext(msgspec.Struct, frozen=True):

@@ -71,6 +71,8 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
     """Ends the loop after the calls of this answer."""
     step: CallStep | None = None
     """The call, if it was made."""
+    full: str = ""
+    """The whole result, if `text` is a short form of it."""
     fault: str = ""
     """What is wrong with the call itself, such as its name; empty if it is a proper call."""
     skip: str = ""
@@ -308,7 +310,7 @@ class AgentLoop(ABC):
                 self._skip_calls(calls[number:], "")
                 break
             result = CallResult(text=quotation) if quotation else await self._check_and_run(call)
-            self.add_result(call, result.text)
+            self.add_result(call, result.text, result.full)
             if result.step is not None:
                 self.steps.append(result.step)
             end = end or result.end or self._end_after_faults(result)
@@ -367,7 +369,8 @@ class AgentLoop(ABC):
         for number, call in enumerate(calls if calls and calls[0].id else calls[:1]):
             self.add_result(call, texts[number > 0])
 
-    def add_result(self, call: ParsedCall, text: str) -> None:
+    def add_result(self, call: ParsedCall, text: str, full: str = "") -> None:
         """Add the result of a call to the transcript, if there is one yet."""
         if text:
-            self.transcript.append(ChatTurn(role="result", text=text, answers=call.id, tool=call.name[:64]))
+            name = call.name[:64]
+            self.transcript.append(ChatTurn(role="result", text=text, answers=call.id, tool=name, full=full))

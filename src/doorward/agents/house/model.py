@@ -29,6 +29,7 @@ from doorward.agents.models.model import (
     NativeCall,
     NoAction,
     Prompt,
+    SuggestedStep,
     TextPiece,
     TokenUsage,
     ToolSpec,
@@ -111,6 +112,21 @@ class HouseModel:
         return Suggested(
             step.command, step.params, score, f"understood as {reading.says or reading.name!r}", (), lookups
         )
+
+    def suggest_step(self, prompt: Prompt) -> SuggestedStep | None:
+        """Return the next step for a prompt of another model; None unless the request is surely understood."""
+        conversation = Conversation(prompt)
+        context = RequestContext(conversation, conversation.question, self._moment(conversation), self._zone)
+        reading = understand(context)
+        if isinstance(reading, Reply) or reading.guessed:
+            return None
+        steps = advance(reading, conversation.results, exact=True)
+        wanted = _placed(steps, conversation.folder, conversation.whole)
+        if isinstance(wanted, Reply):
+            return SuggestedStep(answer=wanted.text) if wanted.kind == "answer" and wanted.text else None
+        if not wanted or safeguards.refuse_destruction(conversation.tools, reading, wanted[:1]):
+            return None
+        return SuggestedStep(wanted[0].command, wanted[0].params)
 
     def _moment(self, conversation: Conversation) -> float:
         """Return when the request was made, so that its times mean the same in every step."""

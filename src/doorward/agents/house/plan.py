@@ -76,8 +76,12 @@ def answer_with(text: str) -> Callable[[], Steps]:
     return steps
 
 
-def advance(reading: Reading, results: Sequence[ToolResult]) -> list[Step] | Reply:
-    """Return the next calls of a plan, or its answer, given the results so far."""
+def advance(reading: Reading, results: Sequence[ToolResult], *, exact: bool = False) -> list[Step] | Reply:
+    """Return the next calls of a plan, or its answer, given the results so far.
+
+    With `exact`, another model made the calls: they count only if they are those of the plan, and it makes them one by
+    one.
+    """
     used = 0
     try:
         steps = reading.steps()
@@ -86,6 +90,10 @@ def advance(reading: Reading, results: Sequence[ToolResult]) -> list[Step] | Rep
             batch = list(results[used : used + len(wanted)])
             if not _is_result_of(batch[0], wanted[0]):
                 break
+            if exact and any(dict(one.params) != step.params for one, step in zip(batch, wanted, strict=False)):
+                break
+            if exact and len(batch) < len(wanted):
+                return wanted[len(batch) :]
             used += len(batch)
             ended = [one for one in batch if one.status != "done"]
             if ended:
@@ -101,7 +109,7 @@ def advance(reading: Reading, results: Sequence[ToolResult]) -> list[Step] | Rep
     except Declined as error:
         return Reply(str(error), "declined")
     if used < len(results):
-        return Reply(sentences.describe_results(results[used:]))
+        return Reply(sentences.describe_results(results[used:]), "unknown" if exact else "answer")
     return wanted
 
 

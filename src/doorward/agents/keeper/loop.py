@@ -176,7 +176,9 @@ class KeeperLoop(AgentLoop):
     async def run_call(self, call: ParsedCall) -> CallResult:
         done = await self._runner.run(call)
         result = self._record(call, done)
-        return self._shorten(call, done, result) if self.small and result.text else result
+        if not self.small or not result.text:
+            return result
+        return msgspec.structs.replace(self._shorten(call, done, result), full=result.text)
 
     def _shorten(self, call: ParsedCall, done: ToolRun, result: CallResult) -> CallResult:
         """Return the result as a small model reads it."""

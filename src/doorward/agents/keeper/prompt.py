@@ -14,19 +14,18 @@ import msgspec
 
 from doorward.agents import tool_results
 from doorward.agents.keeper.tools import TOOLS
-from doorward.agents.models.answer_shape import build_shape
-from doorward.agents.models.model import ChatTurn, ConstrainedModel, Model, Prompt, ToolSpec, UndoableChange
+from doorward.agents.models.model import ChatTurn, Model, Prompt, ToolSpec, UndoableChange
 from doorward.agents.small_models.command_lines import write_call
 from doorward.agents.small_models.context import (
     GIT_WORDS,
     NextStep,
     Search,
     SmallContext,
-    build_instructions,
-    list_callable,
 )
 from doorward.agents.small_models.mentions import request_words
+from doorward.agents.small_models.prompt import MOST_ANSWER_TOKENS, build_small_prompt
 from doorward.agents.small_models.size import is_small
+from doorward.agents.small_models.suggestions import suggest_with
 from doorward.agents.token_budget import (
     IN_PROCESS_MODELS,
     TokenBudget,
@@ -46,8 +45,6 @@ from doorward.shell.session import ShellSession
 from doorward.shell.stages import workspace_path
 from doorward.store.collection_profiles import CollectionProfile
 
-_SMALL_ANSWER = 400
-"""The longest answer of a small model, in tokens."""
 _COMMAND_SHARE = 0.4
 """The share of the prompt that the list of commands may take."""
 _MAX_CHANGES = 3
@@ -97,6 +94,8 @@ class KeeperContext(msgspec.Struct, kw_only=True):
     search: Search = lambda query, among, limit: ()
     found: list[str] = []
     """Commands that a small model searched for."""
+    find_house: Callable[[], Model | None] = lambda: None
+    """Finds the house model, which suggests steps to small models."""
 
     @property
     def small(self) -> SmallContext:
@@ -149,11 +148,10 @@ def build_prompt(
     tools: Sequence[ToolSpec]
     shape = None
     if is_small(model):
-        made = build_instructions(brief.small, model.count)
-        head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
-        if isinstance(model, ConstrainedModel) and model.constrains:
-            callable_tools, words_too = list_callable(made, next_step, is_first=not so_far)
-            shape = build_shape(callable_tools, words_too=words_too)
+        suggest = suggest_with(brief.find_house(), lambda house, turns: build_prompt(brief, house, turns))
+        made = build_small_prompt(brief.small, model, so_far, next_step, suggest)
+        head, tools, shape, so_far = made.instructions, made.tools, made.shape, made.so_far
+        most = min(most, MOST_ANSWER_TOKENS)
     elif model.name in IN_PROCESS_MODELS:
         tools = [describe_house_tool(brief, command) for command in brief.offered]
         head = _build_instructions(brief)

@@ -12,7 +12,7 @@ from doorward.agents import undoable_changes
 from doorward.agents.answers import fallback_note
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.command_search import search_commands
-from doorward.agents.context import ModelSource
+from doorward.agents.context import ModelSource, find_house
 from doorward.agents.data_profiles import profile_data
 from doorward.agents.folder_files import list_files
 from doorward.agents.keeper import model_choice, paused_request, suggestion
@@ -114,6 +114,7 @@ class KeeperService:
             history=history,
             now=ctx.services.clock.now(),
             search=search_commands(ctx.services, caller.tenant),
+            find_house=lambda: find_house(self._models),
         )
         brief.data = await profile_data(ctx.services, caller, policy, offered)
         brief.files = await list_files(ctx.services, caller, ctx.call.room, policy, offered, brief.folder)

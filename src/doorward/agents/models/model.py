@@ -70,6 +70,8 @@ class ChatTurn(msgspec.Struct, frozen=True, kw_only=True):
     """The tool that was called, for a result."""
     marked: bool = False
     """Whether the data marks in a user's text are Doorward's own, as in the card of another AI's call."""
+    full: str = ""
+    """The whole result, if `text` is a short form of it for a small model."""
 
     @property
     def rendered_text(self) -> str:
@@ -168,6 +170,23 @@ class SizedModel(Protocol):
     """A model that says whether it is small. Small models get a short context."""
 
     small: bool
+
+
+class SuggestedStep(msgspec.Struct, frozen=True):
+    """The next step for a request: a call or, if `command` is empty, an answer."""
+
+    command: str = ""
+    params: Mapping[str, Any] = {}
+    answer: str = ""
+
+
+@runtime_checkable
+class SuggestingModel(Protocol):
+    """A model that suggests steps to others without running them."""
+
+    def suggest_step(self, prompt: Prompt) -> SuggestedStep | None:
+        """Return the next step for a prompt; None unless the request is surely understood."""
+        ...
 
 
 @runtime_checkable

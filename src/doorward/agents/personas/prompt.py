@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from doorward.agents import tool_results
-from doorward.agents.models.answer_shape import build_shape
 from doorward.agents.models.model import (
     ChatTurn,
-    ConstrainedModel,
     Model,
     NativeCall,
     Prompt,
     ToolSpec,
     UndoableChange,
 )
-from doorward.agents.small_models.context import NextStep, Search, SmallContext, build_instructions, list_callable
+from doorward.agents.small_models.context import NextStep, Search, SmallContext
+from doorward.agents.small_models.prompt import MOST_ANSWER_TOKENS, build_small_prompt
 from doorward.agents.small_models.size import is_small
+from doorward.agents.small_models.suggestions import suggest_with
 from doorward.agents.token_budget import TokenBudget, fit_transcript, token_limits, truncate_turn, turn_text
 from doorward.agents.tool_descriptions import describe_tool, list_areas, tool_text
 from doorward.core import redact
@@ -38,8 +38,6 @@ from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Room
 from doorward.store.collection_profiles import CollectionProfile
 
-_SMALL_ANSWER = 400
-"""The longest answer of a small model, in tokens."""
 _TOOL_SHARE = 0.5
 """The share of the prompt that tools may take. Beyond it the model gets a short list and a search command."""
 _SEARCH_COMMANDS = ("help/search", "help/describe")
@@ -73,6 +71,8 @@ class TurnContext(msgspec.Struct, kw_only=True):
     search: Search = lambda query, among, limit: ()
     found: list[str] = []
     """Commands that a small model searched for."""
+    find_house: Callable[[], Model | None] = lambda: None
+    """Finds the house model, which suggests steps to small models."""
     aside: frozenset[str] = frozenset()
     """Ids of messages left out of the history: the cards of calls whose results are new."""
 
@@ -96,11 +96,12 @@ def build_prompt(
     shape = None
     tools: Sequence[ToolSpec]
     if is_small(model) and offered:
-        made = build_instructions(small_context(scene, offered, policy), model.count)
-        head, tools, most = made.text, made.tools, min(most, _SMALL_ANSWER)
-        if isinstance(model, ConstrainedModel) and model.constrains:
-            callable_tools, words_too = list_callable(made, next_step, is_first=not so_far)
-            shape = build_shape(callable_tools, words_too=words_too)
+        suggest = suggest_with(
+            scene.find_house(), lambda house, turns: build_prompt(scene, offered, policy, house, turns)
+        )
+        made = build_small_prompt(small_context(scene, offered, policy), model, so_far, next_step, suggest)
+        head, tools, shape, so_far = made.instructions, made.tools, made.shape, made.so_far
+        most = min(most, MOST_ANSWER_TOKENS)
     else:
         tools, rest = _select_tools(offered, policy, room_left)
         head = _build_instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)

@@ -13,7 +13,7 @@ from doorward.agents.answers import OnText, correct_missing_call, fallback_note,
 from doorward.agents.calls.answer_parser import parse_in_thread
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.command_search import search_commands
-from doorward.agents.context import AgentContext
+from doorward.agents.context import AgentContext, find_house
 from doorward.agents.data_profiles import profile_data
 from doorward.agents.drafts import RoomDraft
 from doorward.agents.folder_files import list_files
@@ -173,6 +173,7 @@ class PersonaTurn(AgentLoop):
             scene.data = await profile_data(services, caller, policy, offered)
             scene.files = await list_files(services, caller, room.id, policy, offered, "")
         scene.now, scene.search = services.clock.now(), search_commands(services, caller.tenant)
+        scene.find_house = lambda: find_house(self._context.models)
 
     def _list_commands(self) -> list[Command]:
         """List the commands that the persona may run for the asker."""
@@ -263,7 +264,8 @@ class PersonaTurn(AgentLoop):
         full = done.outcome.status == "refused" and done.outcome.rule.startswith("recipe: maxCommandsPerResponse")
         command, registry = done.outcome.command, self._context.services.registry
         step = CallStep(command, done.outcome.status, command not in registry or not registry[command].reads_only)
-        return CallResult(text=text, fault=fault, step=step, skip=done.outcome.message if full else "")
+        skip = done.outcome.message if full else ""
+        return CallResult(text=text, full=done.text if self.small else "", fault=fault, step=step, skip=skip)
 
     def withdraw_draft(self) -> None:
         self._draft.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from doorward.agents import tool_results
-from doorward.agents.models.model import ToolSpec
+from doorward.agents.models.model import SuggestedStep, ToolSpec
 from doorward.agents.small_models.collection_lines import (
     choose_collections,
     describe_collection,
@@ -152,6 +153,8 @@ class SmallContext(msgspec.Struct, kw_only=True):
     """A tool that runs a line of a shell, if there is one."""
     found: Sequence[str] = ()
     """Commands that the model searched for."""
+    suggested: SuggestedStep | None = None
+    """The first step, if the house model understands the request."""
 
 
 class ShortInstructions(msgspec.Struct, frozen=True):
@@ -197,9 +200,16 @@ def build_instructions(given: SmallContext, count: Callable[[str], int]) -> Shor
     orders = bool(set(request_words(given.asked)) & _CHANGE_WORDS)
     is_clear = all(len(one.values) == 1 for one in mentions)
     about = about_files or is_about_data(given.asked, given.data)
-    needs_lookup = is_clear and (bool(mentions) or (not orders and about))
+    needs_lookup = is_clear and (bool(mentions) or (not orders and about)) and not _suggests_otherwise(given)
     made = _fit(given, count, chosen, mentions, lines)
     return msgspec.structs.replace(made, needs_lookup=needs_lookup)
+
+
+def _suggests_otherwise(given: SmallContext) -> bool:
+    """Whether the suggested first step is an answer, such as a question, or a change."""
+    step = given.suggested
+    command = next((one for one in given.offered if step is not None and one.name == step.command), None)
+    return step is not None and (command is None or not command.reads_only)
 
 
 def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: bool) -> tuple[Sequence[ToolSpec], bool]:
@@ -265,8 +275,19 @@ def _write(
         *given.notes,
         "\n".join(["Commands:", *commands, _FIND_LINE]),
         request,
+        describe_suggestion(given.suggested, given.offered),
     ]
     return ShortInstructions("\n\n".join(part for part in parts if part), tuple(tools))
+
+
+def describe_suggestion(step: SuggestedStep | None, offered: Sequence[Command]) -> str:
+    """Show the next step that fits the request, in the form in which the model writes it."""
+    if step is None:
+        return ""
+    if not step.command:
+        return f"This answer fits the request: {json.dumps({'answer': step.answer}, ensure_ascii=False)}"
+    command = next((one for one in offered if one.name == step.command), None)
+    return f"This call fits the request: {write_call(command.wire, step.params)}" if command is not None else ""
 
 
 def _write_data(collections: Sequence[CollectionProfile], files: Sequence[str], samples: int, most_files: int) -> str:
@@ -290,6 +311,8 @@ def choose_commands(
     changes = bool(words & _CHANGE_WORDS)
     about_files = is_about_files(given.asked, given.files) or not collections
     wanted = [name for name in given.found if name in by_name]
+    if given.suggested is not None and given.suggested.command in by_name:
+        wanted.insert(0, given.suggested.command)
     if collections:
         wanted += [*([_SQL] if _SQL in by_name else _DATA), *(_DATA_CHANGES if changes else ())]
     if about_files and not (given.line_tool is not None and words & GIT_WORDS):
@@ -311,7 +334,9 @@ def choose_commands(
 def describe_all(
     given: SmallContext, commands: Sequence[Command], collections: Sequence[CollectionProfile]
 ) -> list[CommandLine]:
-    examples: Mapping[str, Mapping[str, Any]] = make_examples(collections)
+    examples: dict[str, Mapping[str, Any]] = make_examples(collections)
+    if given.suggested is not None:
+        examples[given.suggested.command] = given.suggested.params
     known = [one.name for one in collections]
     about_time = _TIME.search(given.asked) is not None
     dates = describe_dates(collections, f"{datetime.fromtimestamp(given.now, UTC):%Y-%m-%d}") if about_time else ""
