@@ -30,6 +30,12 @@ def extract_data(text: str) -> str:
     return ("" if given == NO_OUTPUT else given) if mark else text
 
 
+def extract_blocks(text: str) -> str:
+    """Return everything that stands between data marks, without the text between the blocks."""
+    parts = text.split(f"{DATA_START}\n")[1:]
+    return "\n".join(one.partition(f"\n{DATA_END}")[0] for one in parts)
+
+
 def describe_outcome(outcome: Outcome) -> str:
     """Return the status in Doorward's words, followed by the output between data marks."""
     if outcome.status == "parked":

@@ -223,6 +223,37 @@ class UpstreamOffered(Event, frozen=True, kw_only=True):
     tools: int
 
 
+class EnergyChanged(Event, frozen=True, kw_only=True):
+    """Energy of an agent was charged."""
+
+    name: ClassVar[str] = "energy:changed"
+    agent: str
+    level: float
+    status: str
+
+
+class ConversationChanged(Event, frozen=True, kw_only=True):
+    """A conversation of an agent with effort began or changed its state."""
+
+    name: ClassVar[str] = "conversation:changed"
+    agent: str
+    room: str
+    state: str
+
+
+class SubAgentReported(Event, frozen=True, kw_only=True):
+    """A sub-agent reported on a request."""
+
+    name: ClassVar[str] = "subagent:reported"
+    agent: str
+    request: str
+    report: str
+    """`status_update`, `completion`, `error` or `tool_available`."""
+    state: str
+    progress: float
+    message: str
+
+
 CATALOGUE: tuple[type[Event], ...] = (
     CommandExecuted,
     ExecutionStarted,
@@ -246,6 +277,9 @@ CATALOGUE: tuple[type[Event], ...] = (
     ServersRejected,
     UpstreamChanged,
     UpstreamOffered,
+    EnergyChanged,
+    ConversationChanged,
+    SubAgentReported,
 )
 
 Subscriber = Callable[[Any], None]

@@ -333,6 +333,34 @@ ALTER TABLE drafts ADD COLUMN last_merge TEXT NOT NULL DEFAULT '';
 """
 """What a person merged of a draft last, for its agent."""
 
+EFFORT = """
+CREATE TABLE energy_charges (
+    key TEXT PRIMARY KEY, tenant TEXT NOT NULL, caller TEXT NOT NULL, kind TEXT NOT NULL, amount REAL NOT NULL,
+    at REAL NOT NULL, room TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '',
+    tokens INTEGER NOT NULL DEFAULT 0, dollars REAL NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX energy_charges_caller ON energy_charges (tenant, caller, at);
+CREATE INDEX energy_charges_subject ON energy_charges (tenant, caller, kind, subject, at);
+CREATE TABLE energy_budgets (
+    tenant TEXT NOT NULL, scope TEXT NOT NULL, id TEXT NOT NULL, unit TEXT NOT NULL, amount REAL NOT NULL,
+    last_chance_used INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (tenant, scope, id, unit)
+) STRICT;
+CREATE TABLE conversations (
+    tenant TEXT NOT NULL, agent TEXT NOT NULL, room TEXT NOT NULL, state TEXT NOT NULL, priority TEXT NOT NULL,
+    asker TEXT NOT NULL, unanswered_since REAL, until REAL, wanted_level REAL, note TEXT NOT NULL DEFAULT '',
+    created_at REAL NOT NULL, updated_at REAL NOT NULL, PRIMARY KEY (tenant, agent, room)
+) STRICT;
+CREATE TABLE subagent_requests (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, agent TEXT NOT NULL, room TEXT NOT NULL, asker TEXT NOT NULL,
+    kind TEXT NOT NULL, params TEXT NOT NULL, priority TEXT NOT NULL, state TEXT NOT NULL, progress REAL NOT NULL,
+    message TEXT NOT NULL DEFAULT '', result TEXT NOT NULL DEFAULT 'null', error TEXT NOT NULL DEFAULT '',
+    energy REAL NOT NULL DEFAULT 0, collected REAL NOT NULL DEFAULT 0, ticket TEXT NOT NULL DEFAULT '',
+    created_at REAL NOT NULL, started_at REAL, ended_at REAL
+) STRICT;
+CREATE INDEX subagent_requests_agent ON subagent_requests (tenant, agent, state, created_at);
+"""
+"""Charges of energy, each with a unique key; budgets; the conversations and sub-agents of agents with effort."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -359,6 +387,7 @@ STEPS = (
     APPROVAL_ANSWERS,
     IMAGE_WORKSPACES,
     DRAFT_MERGES,
+    EFFORT,
 )
 
 

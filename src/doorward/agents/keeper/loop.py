@@ -159,7 +159,7 @@ class KeeperLoop(AgentLoop):
         said = [turn.text for turn in shown.turns if turn.role != "result"] + self._context.recent_lines
         given = [*results, *server_descriptions(shown.instructions)]
         if self.small:
-            given.append(tool_results.extract_data(shown.instructions))
+            given.append(tool_results.extract_blocks(shown.instructions))
         return reasons_not_to_run(self._quotations, calls, said, given)
 
     def check_call(self, call: ParsedCall) -> CallResult | None:

@@ -243,7 +243,7 @@ class PersonaTurn(AgentLoop):
         made = [ParsedCall(name=card.command, params=card.params) for card in cards]
         texts = [*(turn.text for turn in shown.turns), *results]
         if self.small:
-            texts.append(tool_results.extract_data(shown.instructions))
+            texts.append(tool_results.extract_blocks(shown.instructions))
         return self._quotations.reasons_not_to_run(calls, texts, made)
 
     def check_call(self, call: ParsedCall) -> CallResult | None:

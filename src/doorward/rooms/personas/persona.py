@@ -51,6 +51,16 @@ class EnergyPool(_PersonaPart, frozen=True):
     recovery_per_second: float | None = None
 
 
+class Effort(_PersonaPart, frozen=True):
+    """How a persona regulates its effort."""
+
+    models: tuple[str, ...] = ()
+    sub_agent: bool = True
+    recipe: str = "assistant"
+    at_once: int = 5
+    budget: float | None = None
+
+
 class Persona(_PersonaPart, frozen=True, kw_only=True):
     persona_id: str
     display_name: str
@@ -59,6 +69,7 @@ class Persona(_PersonaPart, frozen=True, kw_only=True):
     rooms: tuple[str, ...] = ()
     access: Literal["read", "edit", "full"] = "edit"
     energy: EnergyPool = EnergyPool()
+    effort: Effort | None = None
     context_tokens: int = DEFAULT_CONTEXT
     answer_tokens: int = DEFAULT_ANSWER
     suggestions: tuple[str, ...] = ()
