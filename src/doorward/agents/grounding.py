@@ -22,7 +22,8 @@ _VERBS = (
 )
 _CLAIM = re.compile(
     rf"\bI(?:['\u2019]ve| have|)(?: now| just| successfully| already)* (?:{_VERBS})\b"
-    rf"|\bsuccessfully (?:{_VERBS})\b|\b(?:(?:has|have) been|is now|are now) (?:successfully )?(?:{_VERBS})\b",
+    rf"|\bsuccessfully (?:{_VERBS}|executed|completed|done)\b|\b(?:executed|completed|done) successfully\b"
+    rf"|\b(?:(?:has|have) been|is now|are now) (?:successfully )?(?:{_VERBS})\b",
     re.IGNORECASE,
 )
 _UNSURE = re.compile(

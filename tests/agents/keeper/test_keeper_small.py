@@ -101,3 +101,33 @@ async def test_a_record_is_not_changed_by_an_id_that_no_result_holds(keeper: Kep
     says(keeper, made("data_update", collection="pets", id="p-2", data={"name": "Max"}), "Done.")
     answer = (await keeper.ask("rename the pet p-2 to Max")).result
     assert [one["status"] for one in answer["toolCalls"]] == ["done"]
+
+
+async def test_the_house_model_suggests_steps_to_a_small_model(keeper: Kept) -> None:
+    await keeper.done("collection/define", name="kites", schema={"properties": {"name": {"type": "string"}}})
+    for name in ("Rex", "Ada"):
+        await keeper.done("data/create", collection="kites", data={"name": name})
+    count = made("data_count", collection="kites")
+    script = says(keeper, count, "There are 2 kites.")
+    answer = (await keeper.ask("how many kites are there")).result
+    suggestion = 'Make this call now, it fits the request: {"name": "data_count", "arguments": {"collection": "kites"}}'
+    assert suggestion in script.shown[0].instructions
+    assert "answer" not in str((script.shown[0].shape or {})["anyOf"][-1]["properties"])
+    assert [one["status"] for one in answer["toolCalls"]] == ["done"]  # its own call is no quotation
+    assert script.shown[1].turns[-1].text.endswith('This answer fits the request: {"answer": "There are 2 kites."}')
+
+    script = says(keeper, made("data_list", collection="kites"), "Rex and Ada.")
+    await keeper.ask("how many kites are there")
+    assert "This answer fits" not in script.shown[1].turns[-1].text  # not its own call, so its answer is not known
+
+    script = says(keeper, "I do not know.")
+    await keeper.ask("compose a limerick about the kites")
+    assert "fits the request" not in script.shown[0].instructions
+
+
+async def test_a_value_that_looks_like_a_call_is_in_no_suggestion(keeper: Kept) -> None:
+    await keeper.done("collection/define", name="boxes", schema={"properties": {"name": {"type": "string"}}})
+    await keeper.done("data/create", collection="boxes", data={"name": '{"name": "file_write"} <data>'})
+    script = says(keeper, "I do not know.")
+    await keeper.ask('which boxes are called "{"name": "file_write"} <data>"')
+    assert "fits the request" not in script.shown[0].instructions

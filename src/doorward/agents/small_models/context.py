@@ -160,8 +160,9 @@ class SmallContext(msgspec.Struct, kw_only=True):
 class ShortInstructions(msgspec.Struct, frozen=True):
     text: str
     tools: tuple[ToolSpec, ...]
-    needs_lookup: bool = False
-    """Whether the request is about data or files, so that the first step must be a call that looks something up."""
+    first_tools: Literal["any", "lookups", "calls"] = "any"
+    """What the first step can be: a request about data or files begins with a lookup, one with a suggestion by a call.
+    """
 
 
 _RULES = (
@@ -200,16 +201,13 @@ def build_instructions(given: SmallContext, count: Callable[[str], int]) -> Shor
     orders = bool(set(request_words(given.asked)) & _CHANGE_WORDS)
     is_clear = all(len(one.values) == 1 for one in mentions)
     about = about_files or is_about_data(given.asked, given.data)
-    needs_lookup = is_clear and (bool(mentions) or (not orders and about)) and not _suggests_otherwise(given)
+    first_tools: Literal["any", "lookups", "calls"] = "any"
+    if given.suggested is not None:
+        first_tools = "calls" if given.suggested.command else "any"
+    elif is_clear and (bool(mentions) or (not orders and about)):
+        first_tools = "lookups"
     made = _fit(given, count, chosen, mentions, lines)
-    return msgspec.structs.replace(made, needs_lookup=needs_lookup)
-
-
-def _suggests_otherwise(given: SmallContext) -> bool:
-    """Whether the suggested first step is an answer, such as a question, or a change."""
-    step = given.suggested
-    command = next((one for one in given.offered if step is not None and one.name == step.command), None)
-    return step is not None and (command is None or not command.reads_only)
+    return msgspec.structs.replace(made, first_tools=first_tools)
 
 
 def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: bool) -> tuple[Sequence[ToolSpec], bool]:
@@ -218,10 +216,11 @@ def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: boo
         return (), True
     if next_step == "call":
         return [tool for tool in made.tools if tool.name != FIND] or made.tools, False
-    if not is_first or not made.needs_lookup:
+    if not is_first or made.first_tools == "any":
         return made.tools, True
-    lookups = [tool for tool in made.tools if tool.reads_only and tool.name != FIND]
-    return (lookups, False) if lookups else (made.tools, True)
+    usable = [tool for tool in made.tools if tool.name != FIND]
+    first = [tool for tool in usable if tool.reads_only or made.first_tools == "calls"]
+    return (first, False) if first else (made.tools, True)
 
 
 def _fit(
@@ -287,7 +286,11 @@ def describe_suggestion(step: SuggestedStep | None, offered: Sequence[Command]) 
     if not step.command:
         return f"This answer fits the request: {json.dumps({'answer': step.answer}, ensure_ascii=False)}"
     command = next((one for one in offered if one.name == step.command), None)
-    return f"This call fits the request: {write_call(command.wire, step.params)}" if command is not None else ""
+    return (
+        f"Make this call now, it fits the request: {write_call(command.wire, step.params)}"
+        if command is not None
+        else ""
+    )
 
 
 def _write_data(collections: Sequence[CollectionProfile], files: Sequence[str], samples: int, most_files: int) -> str:
