@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Container, Sequence
 
+from doorward.agents.house.model import HouseModel
 from doorward.agents.keeper.prompt import KeeperContext, build_prompt
 from doorward.agents.models.model import AnswerPiece, Prompt, TextPiece
 from doorward.agents.models.token_counter import count_tokens
@@ -83,6 +84,7 @@ def page(notice: str) -> str:
     def search(query: str, among: Container[str], limit: int) -> Sequence[tuple[str, float]]:
         return [(one.command, one.score) for one in index.hits(query, among, limit, "local")]
 
+    house = HouseModel(now=lambda: NOW)
     lines = [
         "# Prompts of small models",
         notice,
@@ -90,7 +92,8 @@ def page(notice: str) -> str:
         "Small models get a short context: [MODELS.md](MODELS.md) says which models are small. These are the "
         "instructions that the keeper sends for five requests in a house with three collections and a few files. The "
         "answer is constrained to the listed calls where the provider supports it. Sizes are in tokens of the OpenAI "
-        "tokenizer; the limit is 1,200.",
+        "tokenizer; the limit is 1,200. Where [the house model](HOUSE_MODEL.md) surely understands a request, the last "
+        "line suggests its call.",
     ]
     for asked in REQUESTS:
         brief = KeeperContext(
@@ -105,6 +108,7 @@ def page(notice: str) -> str:
             files=FILES,
             now=NOW,
             search=search,
+            find_house=lambda: house,
         )
         prompt = build_prompt(brief, _SmallModel(), ())
         size = count_tokens(prompt.instructions)
