@@ -81,6 +81,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """It reads a status that changes by itself, so that polling it is no loop."""
     widens_access: bool = False
     """It can widen what somebody may do: besides people only the keeper may run it, with approval for every call."""
+    proposable: bool = False
+    """An AI without the access may ask for it, where its room's recipe allows that: every such call waits for a person
+    who has the access."""
     runs_agent: bool = False
     """It runs the keeper on a request in plain words: calls inside it are the keeper's."""
     nests_calls: bool = False
@@ -157,10 +160,12 @@ class Command:
         self.wire = wire or names.wire_name(name)
         self.equivalent = ""
         """The command whose rules in a recipe apply where the recipe does not name this one; empty for none."""
-        self.asks_first = False
+        self.asks_first = facts.proposable
+        """Whether agents and programs need approval for every call, whatever the recipe says."""
         self.approves_effect = False
         """Whether an approval is only for the effect that it showed, so that no answer covers later calls."""
-        """Whether agents and programs need approval for every call, whatever the recipe says."""
+        self.preview_seconds = 0.0
+        """The time limit of its preview, if it is more than the setting says."""
         self.withheld = ""
         """Why nobody may run it now, as a sentence; empty when it is available."""
         if not self.ours:
@@ -275,6 +280,7 @@ class Family:
         server_wide: bool = False,
         is_status_poll: bool = False,
         widens_access: bool = False,
+        proposable: bool = False,
         runs_agent: bool = False,
         nests_calls: bool = False,
         idempotency_param: str = "",
@@ -297,6 +303,7 @@ class Family:
             server_wide=server_wide,
             is_status_poll=is_status_poll,
             widens_access=widens_access,
+            proposable=proposable,
             runs_agent=runs_agent,
             nests_calls=nests_calls,
             idempotency_param=idempotency_param,

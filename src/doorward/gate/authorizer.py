@@ -174,9 +174,10 @@ class Authorizer:
 def find_general_denial(caller: Caller, command: Command) -> Ruling | None:
     """The denial that applies in every room and under every recipe, or None."""
     facts = command.facts
+    proposes = facts.proposable and caller.kind == "ai"  # such a call always waits for a person with the access
     if facts.humans_only and caller.kind != "human":
         return _denied("built-in: only people", f"Only a person may run {command.name}. You are {caller.kind_label}.")
-    if facts.widens_access and not caller.acts_as_person:
+    if facts.widens_access and not caller.acts_as_person and not proposes:
         reason = f"{command.name} can widen what somebody may do. Only people and their keeper may run it."
         return _denied("built-in: only people widen access", f"{reason} You are {caller.kind_label}.")
     if facts.runs_agent and (caller.keeper or caller.persona):
@@ -189,7 +190,7 @@ def find_general_denial(caller: Caller, command: Command) -> Ruling | None:
             "built-in: only the tenant of the server",
             f"{command.name} concerns the whole server. Only members of the tenant {LOCAL!r} may run it.",
         )
-    if caller.access < facts.access:
+    if caller.access < facts.access and not proposes:
         return _denied(
             f"access: {command.name} needs {facts.access.label}",
             f"{command.name} needs {facts.access.label} access. You have {caller.access.label}.",

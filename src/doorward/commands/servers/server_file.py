@@ -201,9 +201,9 @@ async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
     timeout=10,
     undo=Undo(KIND),
     examples=[Example("remove the notes server", {"id": "notes"})],
-    humans_only=True,
     server_wide=True,
     widens_access=True,
+    proposable=True,
 )
 async def remove(ctx: Context, id: Id) -> ServerChanged:
     """Remove an upstream MCP server. It is stopped, and its tools are no longer available."""
@@ -221,9 +221,9 @@ async def remove(ctx: Context, id: Id) -> ServerChanged:
     timeout=10,
     undo=Undo(KIND),
     examples=[Example("enable the notes server", {"id": "notes"})],
-    humans_only=True,
     server_wide=True,
     widens_access=True,
+    proposable=True,
 )
 async def enable(ctx: Context, id: Id) -> ServerChanged:
     """Enable an upstream MCP server."""
@@ -241,8 +241,8 @@ async def enable(ctx: Context, id: Id) -> ServerChanged:
     timeout=10,
     undo=Undo(KIND),
     examples=[Example("disable the notes server for now", {"id": "notes"})],
-    humans_only=True,
     server_wide=True,
+    proposable=True,
 )
 async def disable(ctx: Context, id: Id) -> ServerChanged:
     """Disable an upstream MCP server. It is stopped; its entry stays, but its tools are unavailable."""
