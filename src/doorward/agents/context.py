@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 import msgspec
 
-from doorward.agents.models.model import Model, ModelFailed
+from doorward.agents.answers import ModelAnswer
+from doorward.agents.calls.parsed import ParsedCall
+from doorward.agents.models.model import Model, ModelFailed, ToolSpec
 from doorward.commands.context import Services
 from doorward.gate.gate import Gate
 
@@ -29,7 +32,33 @@ def find_house(models: ModelSource) -> Model | None:
         return None
 
 
+class Regulation(Protocol):
+    """How a turn of an agent with effort differs from that of another persona."""
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]: ...
+
+    @property
+    def instructions(self) -> str: ...
+
+    def choose_model(self) -> str: ...
+
+    def limit_answer(self, tokens: int) -> int:
+        """Return how long an answer may be now, in tokens."""
+        ...
+
+    async def measure(self, model: Model, work: Awaitable[ModelAnswer]) -> ModelAnswer:
+        """Charge what an answer costs."""
+        ...
+
+    async def run_tool(self, call: ParsedCall) -> Any:
+        """Run a tool of the agent itself and return its `CallResult`; None for any other call."""
+        ...
+
+
 class AgentContext(msgspec.Struct, frozen=True):
     gate: Gate
     services: Services
     models: ModelSource
+    regulate: Callable[[str, str, str], Regulation | None] = lambda persona, room, asker: None
+    """Returns how a turn of a persona in a room, for a person, is regulated; None if it is not."""

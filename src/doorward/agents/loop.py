@@ -56,7 +56,7 @@ class LoopLimits(msgspec.Struct, frozen=True, kw_only=True):
 class LoopEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How the loop ended: one word, the text of the last answer, and the reason if there is no complete answer."""
 
-    ended: KeeperOutcome | Literal["inactive", "cut", "no_answer"]
+    ended: KeeperOutcome | Literal["inactive", "cut", "no_answer", "left"]
     text: str = ""
     error: str = ""
     no_action: NoAction | None = None

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from doorward.agents.context import AgentContext, ModelSource
 from doorward.agents.models.model import ModelFailed
@@ -46,6 +46,9 @@ async def greet(services: Services) -> None:
         await services.messages.post(room, GUIDE_PERSONA, "ai", greeting(), notify=False, also=lambda _: (said,))
 
 
+if TYPE_CHECKING:
+    from doorward.agents.effort.service import EffortAgents
+
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 30.0
@@ -56,21 +59,29 @@ _LEFT_ROOM = "The persona is no longer in this room."
 
 
 @contextlib.asynccontextmanager
-async def run_personas(gate: Gate, services: Services, models: ModelSource) -> AsyncIterator[PersonaDispatcher]:
+async def run_personas(
+    gate: Gate, services: Services, models: ModelSource, effort: EffortAgents | None = None
+) -> AsyncIterator[PersonaDispatcher]:
     """Let personas answer in their rooms. On exit every turn is ended and its record is kept."""
-    company = PersonaDispatcher(AgentContext(gate, services, models))
+    around = AgentContext(gate, services, models, *([effort.regulate] if effort is not None else []))
+    dispatcher = PersonaDispatcher(around, effort)
     try:
-        await company.start()
-        yield company
+        if effort is not None:
+            await effort.start(around, dispatcher.find_worker)
+        await dispatcher.start()
+        yield dispatcher
     finally:
-        await company.close()
+        if effort is not None:
+            await effort.close()
+        await dispatcher.close()
 
 
 class PersonaDispatcher:
     """Runs all personas. An idle persona costs nothing: only work has a task."""
 
-    def __init__(self, around: AgentContext) -> None:
+    def __init__(self, around: AgentContext, effort: EffortAgents | None = None) -> None:
         self._context = around
+        self._effort = effort
         self._pending_calls = PendingCalls(around, self._on_decided)
         self._workers: dict[tuple[str, str], PersonaWorker] = {}
         self._ai_turns: dict[str, int] = {}
@@ -131,7 +142,7 @@ class PersonaDispatcher:
         """
         services = self._context.services
         for room in services.rooms.of_tenant(LOCAL):
-            here = self._personas_in(room)
+            here = [one for one in self._personas_in(room) if one.effort is None]
             newest = await services.messages.newest(room, 1) if here and not room.archived else []
             for message in newest:
                 if message.kind == "human" and self._started - _LATE_ANSWER_SECONDS <= message.at < self._started:
@@ -218,7 +229,10 @@ class PersonaDispatcher:
         for persona in here:
             by_rules = self._uses_rules(persona)
             if should_answer(persona, room, pattern, message, thinks_by_rules=by_rules) and self._take_ai_turn(room):
-                self._get_worker(persona.id, room.id).add_message(message, asker)
+                if persona.effort is not None and self._effort is not None:
+                    await self._effort.add_message(persona.id, room, message, asker)
+                else:
+                    self.find_worker(persona.id, room.id).add_message(message, asker)
 
     def _uses_rules(self, persona: Persona) -> bool:
         try:
@@ -236,9 +250,9 @@ class PersonaDispatcher:
 
     def _on_decided(self, call: OpenCall) -> None:
         if not self._ended:
-            self._get_worker(call.persona, call.room).add_decided_call(call)
+            self.find_worker(call.persona, call.room).add_decided_call(call)
 
-    def _get_worker(self, persona: str, room: str) -> PersonaWorker:
+    def find_worker(self, persona: str, room: str) -> PersonaWorker:
         key = (persona, room)
         worker = self._workers.get(key)
         if worker is None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from doorward.agents import tool_results
+from doorward.agents.context import Regulation
 from doorward.agents.models.model import (
     ChatTurn,
     Model,
@@ -73,6 +74,8 @@ class TurnContext(msgspec.Struct, kw_only=True):
     """Commands that a small model searched for."""
     find_house: Callable[[], Model | None] = lambda: None
     """Finds the house model, which suggests steps to small models."""
+    regulation: Regulation | None = None
+    """How the turn of an agent with effort differs."""
     aside: frozenset[str] = frozenset()
     """Ids of messages left out of the history: the cards of calls whose results are new."""
 
@@ -92,6 +95,9 @@ def build_prompt(
     """
     persona = scene.persona
     shown, most = token_limits(model, persona.context_tokens, persona.answer_tokens)
+    own = scene.regulation
+    if own is not None:
+        most = own.limit_answer(most)
     room_left = TokenBudget(model, shown)
     shape = None
     tools: Sequence[ToolSpec]
@@ -105,12 +111,14 @@ def build_prompt(
     else:
         tools, rest = _select_tools(offered, policy, room_left)
         head = _build_instructions(scene, policy.limits.per_response if policy is not None and offered else 0, rest)
+        if own is not None:
+            tools, head = [*tools, *own.tools], f"{head}\n\n{own.instructions}"
     room_left.spend(head)
-    own = fit_transcript(so_far, room_left)
+    steps = fit_transcript(so_far, room_left)
     said, dropped = _fit_history(scene, room_left)
     if dropped:
         head += f"\n\n{dropped} earlier messages of the room are not shown for lack of space."
-    turns = (*said, *own)
+    turns = (*said, *steps)
     return Prompt(
         instructions=head,
         turns=turns,

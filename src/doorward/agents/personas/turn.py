@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from doorward.agents import tool_results, undoable_changes
-from doorward.agents.answers import OnText, correct_missing_call, fallback_note, only_mentions_command
+from doorward.agents.answers import ModelAnswer, OnText, correct_missing_call, fallback_note, only_mentions_command
 from doorward.agents.calls.answer_parser import parse_in_thread
 from doorward.agents.calls.parsed import ParsedCall
 from doorward.agents.command_search import search_commands
@@ -84,6 +84,7 @@ class PersonaTurn(AgentLoop):
         self._denied: list[Card] = []
         """Calls of this turn that were denied or expired."""
         self._quotations = QuotationCheck(around.services.registry)
+        self._regulation = around.regulate(persona.id, room.id, asker)
 
     async def answer(
         self, topic: Message, result: ChatTurn | None = None, queued: frozenset[str] = frozenset()
@@ -172,6 +173,8 @@ class PersonaTurn(AgentLoop):
         if policy is not None:
             scene.data = await profile_data(services, caller, policy, offered)
             scene.files = await list_files(services, caller, room.id, policy, offered, "")
+        if self._regulation is not None:
+            scene.regulation = self._regulation
         scene.now, scene.search = services.clock.now(), search_commands(services, caller.tenant)
         scene.find_house = lambda: find_house(self._context.models)
 
@@ -191,13 +194,21 @@ class PersonaTurn(AgentLoop):
         """Return the model for the next answer; None if the persona is gone from this room."""
         if not self._is_active():
             return None
-        return self._fallback or self._context.models.find(self._persona.model)
+        return self._fallback or self._context.models.find(self._model_name)
+
+    @property
+    def _model_name(self) -> str:
+        return self._persona.model if self._regulation is None else self._regulation.choose_model()
+
+    async def ask(self, model: Model, prompt: Prompt, on_text: OnText) -> ModelAnswer:
+        asking = super().ask(model, prompt, on_text)
+        return await (asking if self._regulation is None else self._regulation.measure(model, asking))
 
     def use_fallback(self, end: LoopEnd) -> bool:
         """Switch to the fallback before the first step. The model never changes in the middle of a turn."""
         if end.ended != "no_answer" or self.transcript or self._fallback is not None:
             return False
-        name = self._persona.model
+        name = self._model_name
         self._fallback = self._context.models.instead_of(name)
         if self._fallback is None:
             return False
@@ -256,6 +267,9 @@ class PersonaTurn(AgentLoop):
         return CallResult(text=_DENIED_BEFORE) if self._quotations.contains(card, denied) else None
 
     async def run_call(self, call: ParsedCall) -> CallResult:
+        own = await self._regulation.run_tool(call) if self._regulation is not None else None
+        if isinstance(own, CallResult):
+            return own
         done = await self.tool_calls.run(call, self._response, self.rounds)
         if done.waits is not None:
             self.pending.append(done.waits)
