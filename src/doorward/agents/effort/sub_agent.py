@@ -1,0 +1,249 @@
+"""The sub-agent: the background worker of one agent that manages MCP servers.
+
+It works on requests by priority and age, up to three at once, and never blocks its agent. It acts through the gate as
+the agent, on behalf of the person who asked. It cannot speak to people, and it does nothing while the agent is stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from doorward.agents.context import AgentContext
+from doorward.agents.effort.sub_agent_energy import Charge, EnergyAccount
+from doorward.agents.effort.sub_agent_job import Job, Stop, Work
+from doorward.agents.effort.sub_agent_messages import MessageQueue, SubAgentMessage
+from doorward.agents.effort.sub_agent_params import parse_params
+from doorward.agents.effort.sub_agent_turns import Turns
+from doorward.agents.effort.sub_agent_work import WORK
+from doorward.commands.effort_services import Priority, RequestKind, SubAgentRequestFacts
+from doorward.core.clock import to_iso
+from doorward.core.errors import Conflict, NotFound, Overloaded
+from doorward.core.events import SubAgentReported
+from doorward.core.ids import new_id
+from doorward.core.model import Credential
+from doorward.rooms.people import LOCAL
+from doorward.store import subagent_requests as sql
+from doorward.store.subagent_requests import SubAgentRequest
+
+__all__ = ["LOW_ENERGY", "MAX_OPEN", "SubAgent", "SubAgentMessage", "describe"]
+
+LOW_ENERGY = "low energy"
+"""The name under which the agent itself pauses its sub-agent. Only the agent lifts this pause."""
+MAX_OPEN = 10
+"""The most open requests of an agent, so that a model that repeats itself cannot fill the queue."""
+
+
+class SubAgent:
+    def __init__(
+        self,
+        around: AgentContext,
+        agent: str,
+        *,
+        charge: Charge,
+        at_once: int = 3,
+        work: Mapping[str, Work] = WORK,
+    ) -> None:
+        """`charge` charges energy to the agent's pool, once for each key."""
+        self.agent = agent
+        self.on_message: Callable[[SubAgentMessage], None] = lambda _: None
+        """Called with each message, so that the agent wakes up."""
+        self._context = around
+        self._charge = charge
+        self._work = work
+        self._turns = Turns(at_once)
+        self._jobs: dict[str, Job] = {}
+        """The open requests by id."""
+        self._ended: dict[str, EnergyAccount] = {}
+        """The ended requests whose energy is not collected."""
+        self._messages = MessageQueue()
+        self._pauses: list[str] = []
+        self._collecting = asyncio.Lock()
+        self._running = False
+
+    async def start(self) -> None:
+        """Go on with the requests of a former process. Those that cannot be repeated have failed."""
+        self._running = True
+        for request in await sql.unfinished(self._context.services.store, LOCAL, self.agent):
+            if not request.is_open:
+                self._ended[request.id] = self._make_job(request).energy
+                continue
+            job = self._jobs[request.id] = self._make_job(request)
+            await job.restore()
+            self._launch(job)
+
+    async def close(self) -> None:
+        """Stop all work. What can be repeated is queued again; what waits for approval goes on waiting."""
+        self._running = False
+        await asyncio.gather(*(job.stop(Stop("close", "Doorward")) for job in list(self._jobs.values())))
+
+    async def queue(
+        self, kind: RequestKind, params: dict[str, Any], priority: Priority, *, room: str, asker: str
+    ) -> SubAgentRequest:
+        """Queue a request for a person in a room. If the same request is open already, return that one."""
+        if not self._running:
+            raise Conflict(f"The sub-agent of {self.agent} is stopped. Nothing was queued.")
+        target = parse_params(kind, params).target
+        self._context.gate.caller(Credential(persona=self.agent, asker=asker, room=room))
+        request = SubAgentRequest(
+            id=new_id(),
+            tenant=LOCAL,
+            agent=self.agent,
+            room=room,
+            asker=asker,
+            kind=kind,
+            params=params,
+            priority=priority,
+            message="Queued.",
+            created_at=self._context.services.clock.now(),
+        )
+        for job in self._jobs.values():
+            if parse_params(job.request.kind, job.request.params).target == target:
+                return _find_same(job.current, request)
+        if len(self._jobs) >= MAX_OPEN:
+            raise Overloaded(
+                f"{len(self._jobs)} requests to the sub-agent of {self.agent} are open, and at most {MAX_OPEN} can be.",
+                hint="Wait until one has ended, or cancel one.",
+            )
+        job = self._jobs[request.id] = self._make_job(request)
+        try:
+            await job.change()
+        except BaseException:
+            del self._jobs[request.id]
+            raise
+        self._launch(job)
+        return job.current
+
+    async def cancel(self, id: str, reason: str, by: str = "") -> SubAgentRequest:
+        """Cancel an open request. Its running call is cancelled, and its approval is withdrawn."""
+        job = self._jobs.get(id)
+        if job is None:
+            ended = await self.find(id)
+            if ended is None:
+                raise NotFound(f"The sub-agent of {self.agent} has no request {id[:64]!r}.")
+            raise Conflict(f"The request {id} is {_describe_state(ended)} already. Nothing was cancelled.")
+        await job.stop(Stop("cancel", by or self.agent, reason))
+        self._forget(job)
+        if job.request.state != "cancelled":
+            raise Conflict(f"The request {id} was {_describe_state(job.request)} before it could be cancelled.")
+        return job.current
+
+    async def find(self, id: str) -> SubAgentRequest | None:
+        """Return a request of this agent as it is now; None if there is none."""
+        if id in self._jobs:
+            return self._jobs[id].current
+        found = await sql.find(self._context.services.store, LOCAL, id)
+        return found if found is not None and found.agent == self.agent else None
+
+    async def requests(self, state: str = "", limit: int = 200) -> list[SubAgentRequest]:
+        """Return the newest requests, newest first; in one state, if it is given."""
+        stored = await sql.newest(self._context.services.store, LOCAL, self.agent, state, limit)
+        now = [self._jobs[one.id].current if one.id in self._jobs else one for one in stored]
+        return [one for one in now if state in ("", one.state)]
+
+    @property
+    def paused_by(self) -> str:
+        """Who or what paused it; empty if it is not paused."""
+        return ", ".join(self._pauses)
+
+    def pause(self, by: str) -> None:
+        """Begin no new work. Running calls end, and their requests wait before the next call."""
+        if by not in self._pauses:
+            self._pauses.append(by)
+        self._turns.pause()
+
+    def resume(self, by: str) -> None:
+        """Lift the pause for low energy, or that of people. They do not lift each other."""
+        self._pauses = [one for one in self._pauses if (one == LOW_ENERGY) != (by == LOW_ENERGY)]
+        if not self._pauses:
+            self._turns.resume()
+
+    def messages(self) -> list[SubAgentMessage]:
+        """Return the messages since the last time."""
+        return self._messages.drain()
+
+    def has_active_work(self) -> bool:
+        """Whether a request works or waits for its turn. One that waits for approval does not count."""
+        return any(job.is_active for job in self._jobs.values())
+
+    @property
+    def has_uncollected_energy(self) -> bool:
+        return bool(self._ended) or any(not job.energy.is_collected for job in self._jobs.values())
+
+    async def collect_energy(self) -> float:
+        """Charge the energy used since the last collection, and return it."""
+        async with self._collecting:
+            accounts = {id: job.energy for id, job in self._jobs.items()} | self._ended
+            collected = 0.0
+            for id, account in accounts.items():
+                collected += await account.collect(self._charge)
+                if id in self._ended and account.is_collected:
+                    del self._ended[id]
+            return collected
+
+    def _make_job(self, request: SubAgentRequest) -> Job:
+        return Job(self._context, request, self._work[request.kind], self._turns, self._report)
+
+    def _launch(self, job: Job) -> None:
+        if not job.request.is_open:
+            self._forget(job)
+            return
+        job.launch()
+        if job.task is not None:
+            job.task.add_done_callback(lambda _: self._forget(job))
+
+    def _forget(self, job: Job) -> None:
+        """Drop an ended request; its energy stays until it is collected."""
+        if not job.request.is_open and self._jobs.pop(job.request.id, None) is not None:
+            self._ended[job.request.id] = job.energy
+
+    def _report(self, message: SubAgentMessage) -> None:
+        self._messages.add(message)
+        services, data = self._context.services, message.data
+        services.events.publish(
+            SubAgentReported(
+                tenant=LOCAL,
+                at=services.clock.now(),
+                agent=self.agent,
+                request=message.request,
+                report=message.report,
+                state=data["state"],
+                progress=data["progress"],
+                message=message.message,
+            )
+        )
+        self.on_message(message)
+
+
+def describe(request: SubAgentRequest) -> SubAgentRequestFacts:
+    """Describe a request for callers."""
+    facts = {
+        name: getattr(request, name)
+        for name in ("id", "agent", "room", "kind", "params", "priority", "state", "progress", "message", "energy")
+    }
+    result = None if request.is_open else request.result
+    times = {
+        "createdAt": to_iso(request.created_at),
+        "startedAt": None if request.started_at is None else to_iso(request.started_at),
+        "endedAt": None if request.ended_at is None else to_iso(request.ended_at),
+    }
+    more = {"result": result, "error": request.error, "ticket": request.ticket}
+    return msgspec.convert({**facts, **more, **times}, SubAgentRequestFacts)
+
+
+def _find_same(open_request: SubAgentRequest, wanted: SubAgentRequest) -> SubAgentRequest:
+    """Return the open request if the wanted one is the same; otherwise the two exclude each other."""
+    same = ("kind", "params", "room", "asker")
+    if all(getattr(open_request, name) == getattr(wanted, name) for name in same):
+        return open_request
+    raise Conflict(
+        f"Another request about the same server is {_describe_state(open_request)}. Nothing was queued.",
+        hint="Wait until it has ended, or cancel it.",
+    )
+
+
+def _describe_state(request: SubAgentRequest) -> str:
+    return request.state.replace("_", " ")

@@ -1,0 +1,123 @@
+"""The five kinds of work of a sub-agent. Every effect is a call through the gate, so the room's recipe decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doorward.agents.effort.sub_agent_job import Job, Work, WorkFailed
+from doorward.agents.effort.sub_agent_params import (
+    AddParams,
+    ModifyParams,
+    RemoveParams,
+    SearchParams,
+    TestParams,
+    parse_params,
+)
+
+MIN_SCORE = 0.35
+"""The least score, from 0 to 1, of a server that is installed without its exact name."""
+_CANDIDATES = 5
+
+
+async def search_servers(job: Job) -> Any:
+    params = _read(job, SearchParams)
+    about = {"purpose": params.purpose, "limit": params.limit}
+    return await job.call("mcp/search", about, "Searching for servers.", (0.0, 100.0))
+
+
+async def add_server(job: Job) -> Any:
+    params = _read(job, AddParams)
+    server = _find_configured(job, params)
+    installed: Any = None
+    if not server:
+        package = await _choose(job, params)
+        installed = await job.call("mcp/install", package, f"Installing {package['server']}.", (20.0, 80.0))
+        server = installed["id"]
+    test = await _test(job, server, True, (80.0, 95.0))
+    tools = await _offer_tools(job, server)
+    return {"server": server, "installed": installed, "test": test, "tools": tools}
+
+
+async def test_server(job: Job) -> Any:
+    params = _read(job, TestParams)
+    return await _test(job, params.server, params.calls, (0.0, 100.0))
+
+
+async def modify_server(job: Job) -> Any:
+    params = _read(job, ModifyParams)
+    command = "mcp/enable" if params.changes.enabled else "mcp/disable"
+    return await job.call(command, {"id": params.server}, f"Changing {params.server}.", (0.0, 100.0))
+
+
+async def remove_server(job: Job) -> Any:
+    params = _read(job, RemoveParams)
+    return await job.call("mcp/remove", {"id": params.server}, f"Removing {params.server}.", (0.0, 100.0))
+
+
+WORK: dict[str, Work] = {
+    "add_server": add_server,
+    "remove_server": remove_server,
+    "test_server": test_server,
+    "search_servers": search_servers,
+    "modify_server": modify_server,
+}
+
+
+def _read(job: Job, kind: type[Any]) -> Any:
+    params = parse_params(job.request.kind, job.request.params)
+    if not isinstance(params, kind):
+        raise TypeError(f"a request {job.request.kind} has the parameters of another kind")
+    return params
+
+
+def _find_configured(job: Job, params: AddParams) -> str:
+    """The id of the server if it is in the server file already; then it is only tested."""
+    names = {params.id, params.server_name} - {""}
+    return next((one.id for one in job.services.upstreams if {one.id, one.config.name} & names), "")
+
+
+async def _choose(job: Job, params: AddParams) -> dict[str, Any]:
+    """Find the server to install: the one of that name, or the best match. Raises WorkFailed with the candidates."""
+    words = f"{params.server_name} {params.purpose}".strip()
+    found = await job.call("mcp/search", {"purpose": words, "limit": 10}, f"Searching for {words}.", (0.0, 20.0))
+    items = found["items"]
+    named = [one for one in items if params.server_name and params.server_name in (one["server"], one["id"])]
+    good = [one for one in items if one["score"] >= MIN_SCORE]
+    if not (named or good):
+        candidates = [{"server": one["server"], "score": one["score"]} for one in items[:_CANDIDATES]]
+        names = ", ".join(one["server"] for one in candidates) or "none"
+        raise WorkFailed(f"No server matches {words!r} well enough. Nearest: {names}.", {"candidates": candidates})
+    best = (named or good)[0]
+    given = {"id": params.id, "version": params.version, "args": list(params.args), "env": params.env}
+    return {"server": best["server"], **{key: value for key, value in given.items() if value}}
+
+
+async def _test(job: Job, server: str, calls: bool, span: tuple[float, float]) -> Any:
+    """Test a server. A server that does not work is a failure, with the test as its result."""
+    test = await job.call("mcp/test", {"server": server, "calls": calls}, f"Testing {server}.", span)
+    if not test["ok"]:
+        raise WorkFailed(f"The server {server} failed its test: {test['problem']}", test)
+    return test
+
+
+async def _offer_tools(job: Job, server: str) -> list[dict[str, str]]:
+    """Wait until the tools of a server are commands, and announce them to the agent."""
+    await job.services.upstreams.discover(server)
+    offers = job.services.upstreams.offers_of(server)
+    caller = job.gate.caller(job.credential)
+    allowed = {one.name for one in job.gate.offered(caller, job.request.room)}
+    tools = [
+        {
+            "tool": offer.definition.name,
+            "command": offer.names.canonical,
+            "wire": offer.names.wire,
+            "summary": job.services.registry[offer.names.canonical].summary,
+        }
+        for offer in offers
+        if offer.names.canonical in allowed
+    ]
+    if tools:
+        job.announce_tools(server, tools)
+    elif offers:
+        raise WorkFailed(f"The server {server} is added, but this room's recipe allows none of its tools.")
+    return tools
