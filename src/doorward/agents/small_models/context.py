@@ -160,9 +160,8 @@ class SmallContext(msgspec.Struct, kw_only=True):
 class ShortInstructions(msgspec.Struct, frozen=True):
     text: str
     tools: tuple[ToolSpec, ...]
-    first_tools: Literal["any", "lookups", "calls"] = "any"
-    """What the first step can be: a request about data or files begins with a lookup, one with a suggestion by a call.
-    """
+    needs_lookup: bool = False
+    """Whether the request is about data or files, so that the first step must be a call that looks something up."""
 
 
 _RULES = (
@@ -201,13 +200,9 @@ def build_instructions(given: SmallContext, count: Callable[[str], int]) -> Shor
     orders = bool(set(request_words(given.asked)) & _CHANGE_WORDS)
     is_clear = all(len(one.values) == 1 for one in mentions)
     about = about_files or is_about_data(given.asked, given.data)
-    first_tools: Literal["any", "lookups", "calls"] = "any"
-    if given.suggested is not None:
-        first_tools = "calls" if given.suggested.command else "any"
-    elif is_clear and (bool(mentions) or (not orders and about)):
-        first_tools = "lookups"
+    needs_lookup = is_clear and (bool(mentions) or (not orders and about))
     made = _fit(given, count, chosen, mentions, lines)
-    return msgspec.structs.replace(made, first_tools=first_tools)
+    return msgspec.structs.replace(made, needs_lookup=needs_lookup)
 
 
 def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: bool) -> tuple[Sequence[ToolSpec], bool]:
@@ -216,11 +211,10 @@ def list_callable(made: ShortInstructions, next_step: NextStep, *, is_first: boo
         return (), True
     if next_step == "call":
         return [tool for tool in made.tools if tool.name != FIND] or made.tools, False
-    if not is_first or made.first_tools == "any":
+    if not is_first or not made.needs_lookup:
         return made.tools, True
-    usable = [tool for tool in made.tools if tool.name != FIND]
-    first = [tool for tool in usable if tool.reads_only or made.first_tools == "calls"]
-    return (first, False) if first else (made.tools, True)
+    lookups = [tool for tool in made.tools if tool.reads_only and tool.name != FIND]
+    return (lookups, False) if lookups else (made.tools, True)
 
 
 def _fit(

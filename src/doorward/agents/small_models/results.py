@@ -30,11 +30,10 @@ _RIGHT_FILTER = "All these values exist, so the answer may really be none."
 
 
 def shorten(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Cut a text, and say how long it is."""
+    """Cut a text, and say so without a figure, which a model could take for a result."""
     if len(text) <= most:
         return text
-    lines = text.count("\n") + 1
-    return f"{text[:most]}\n(cut: {most} of {len(text)} characters are shown, of {lines} lines. {_PART})"
+    return f"{text[:most]}\n(Only the beginning is shown. {_PART})"
 
 
 def describe_result(outcome: Outcome, params: Mapping[str, Any], data: Sequence[CollectionProfile], asked: str) -> str:
