@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from doorward.agents.effort.service import EffortAgents
 from doorward.agents.keeper.service import KeeperService
 from doorward.agents.models.daily_spending import DailySpending
 from doorward.agents.models.registry import ModelRegistry
@@ -100,6 +101,7 @@ class House(msgspec.Struct, kw_only=True):
     gate: Gate
     services: Services
     models: ModelRegistry
+    effort: EffortAgents
     ledger_maintainer: LedgerMaintainer
     limits: WatchedLimits
     throttle: Throttle
@@ -240,7 +242,8 @@ async def _assemble(
     )
     accepted = AcceptedSuggestions(store, clock, learns=configured.search.learn)
     approvals = Approvals(store, people, rooms, events, clock, configured)
-    energy = Energy(store, clock, configured, personas.energy_pool)
+    energy = Energy(store, clock, configured, events, personas.energy_pool, personas.regulates_effort)
+    effort = EffortAgents(energy)
     throttle = Throttle(clock, configured)
     keeper = LedgerMaintainer(LedgerPaths.of(home.path), store, key, clock, configured, LOCAL)
     await people.load()
@@ -302,6 +305,7 @@ async def _assemble(
         personas=personas,
         models=models,
         keeper=KeeperService(models, authorizer.terms),
+        effort=effort,
         catalogue=catalogue,
         approvals=approvals,
         questions=Questions(events, clock),
@@ -319,6 +323,7 @@ async def _assemble(
         preview_ruling=authorizer.would_rule,
         offered=authorizer.offered,
         explain_absence=resolver.absent,
+        energy=energy,
         energy_of=energy.describe,
         count_running=slots.running,
         stop=stop,
@@ -352,12 +357,13 @@ async def _assemble(
         gate=gate,
         services=services,
         models=models,
+        effort=effort,
         ledger_maintainer=keeper,
         limits=WatchedLimits(home.settings, configured.sandbox, apply_limits),
         throttle=throttle,
         anonymous_refusals=anonymous,
         setup_lines=[],
-        recovered=await keeper.recover(),
+        recovered=await keeper.recover(energy.charge_interrupted),
     )
 
 
@@ -389,6 +395,7 @@ async def _save_state(house: House) -> None:
     await house.gate.settled()
     await house.anonymous_refusals.flush()
     try:
+        await house.services.energy.flush()
         await delete_expired(house.services)
         await store.write(kv.put(_THROTTLE, json.dumps(house.throttle.state(clock.boot()))))
         await house.ledger_maintainer.checkpoint()

@@ -10,6 +10,7 @@ import msgspec
 
 from doorward.commands.agent_services import KeeperService, ModelService
 from doorward.commands.catalogue.watched_catalogue import WatchedCatalogue
+from doorward.commands.effort_services import EffortService
 from doorward.config.settings import Settings
 from doorward.core.byte_budget import ByteBudget
 from doorward.core.clock import Clock
@@ -20,6 +21,7 @@ from doorward.core.model import Call, Caller, Outcome, Ruling, UnavailableComman
 from doorward.core.registry import Registry
 from doorward.gate.approvals import Approvals
 from doorward.gate.drafts import Drafts
+from doorward.gate.energy import Energy
 from doorward.gate.executions.execution import Execution
 from doorward.gate.executions.registry import ExecutionRegistry
 from doorward.gate.processes import RoomProcesses
@@ -88,6 +90,8 @@ class Services(msgspec.Struct, kw_only=True):
     """The models of personas and the keeper."""
     keeper: KeeperService
     """The agent that carries out requests in plain words."""
+    effort: EffortService
+    """The agents that regulate their effort."""
     catalogue: WatchedCatalogue
     approvals: Approvals
     questions: Questions
@@ -122,8 +126,10 @@ class Services(msgspec.Struct, kw_only=True):
     """The commands that the gate lets this caller run in that room."""
     explain_absence: Callable[[Caller, str, str], UnavailableCommand | None] = lambda _, __, ___: None
     """Why a named command is missing at the moment, for a caller who could run it in that room otherwise."""
+    energy: Energy
+    """The energy pools of callers, their charges and budgets."""
     energy_of: Callable[[Caller], dict[str, Any] | None]
-    """A caller's energy as level and status, or None while energy is switched off."""
+    """A caller's energy as level and status, or None if its work is not counted."""
     count_running: Callable[[], int]
     """The number of commands that run at the moment."""
     stop: Callable[[], None]

@@ -113,7 +113,9 @@ class DryRun:
             try:
                 return await self._approver.preview(admitted, place)
             finally:
-                self._energy.settle(call, reservation, self._clock.steady() - began)
+                charge = self._energy.settle(call, reservation, self._clock.steady() - began)
+                if charge is not None:
+                    await charge.write()
 
 
 def _decision(command: Command, ruling: Ruling, terms: ApprovalTerms | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from doorward.core.errors import Broken, Conflict, LedgerUnavailable, UnknownCom
 from doorward.core.escape_invisible import to_storable
 from doorward.core.model import ANONYMOUS, Admitted, Call, Caller, Request
 from doorward.core.registry import Registry
+from doorward.gate.energy_pools import Charge
 from doorward.gate.run import Run
 from doorward.store.ledger.anonymous_refusals import AnonymousRefusals
 from doorward.store.ledger.record import Entry, Phase, with_origin
@@ -45,15 +46,20 @@ class Recorder:
         await self._store.write(*also, entries=[entry])
 
     async def end(
-        self, run: Run, *also: Statement, status: str, code: str, note: str, spent: float, duration: int
+        self, run: Run, *also: Statement, status: str, code: str, note: str, charge: Charge | None, duration: int
     ) -> None:
-        """Store the end of a call. When that fails the answer does not leave, and the end of a stored start is owed."""
+        """Store the end of a call and charge it, in one write.
+
+        When that fails the answer does not leave, and the end of a stored start is owed.
+        """
+        write = self._store.write if charge is None else charge.write
+        spent = 0.0 if charge is None else charge.amount
         started = run.records_start
         params = "" if started else self._params(run.call)
         phase: Phase = "end" if started else "whole"
         entry = self._entry(run.admitted, run.approval_id, phase, status, code, note, spent, duration, params)
         try:
-            await self._store.write(*also, entries=[entry], durable=started, owed=started)
+            await write(*also, entries=[entry], durable=started, owed=started)
         except LedgerUnavailable as error:
             if not started:
                 raise
@@ -62,8 +68,8 @@ class Recorder:
             ) from error
         except (Conflict, Broken) as refusal:
             log.warning("statements stored with the end of call %s failed: %s", run.call.id, refusal)
-            if not started:
-                await self._store.write(entries=[entry], durable=False)
+            if charge is not None or not started:
+                await write(entries=[] if started else [entry], durable=False)
 
     async def refused(
         self,

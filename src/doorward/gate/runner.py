@@ -19,6 +19,7 @@ from doorward.gate.recorder import Recorder
 from doorward.gate.run import Run
 from doorward.gate.throttle import Throttle
 from doorward.store import long_results
+from doorward.store.sqlite import Statement
 
 T = TypeVar("T")
 
@@ -123,7 +124,8 @@ class Runner:
     async def _finish(self, run: Run, ending: Ending, seconds: float | None) -> Outcome:
         """Settle the energy, store the end, publish. `seconds` is None when the command itself did not run."""
         call, execution, error = run.call, run.execution, ending.error
-        spent, also = self._energy.settle(call, run.reservation, seconds)
+        charge = self._energy.settle(call, run.reservation, None if seconds is None else execution.own_seconds)
+        also: list[Statement] = []
         is_keeper = call.command.facts.runs_agent
         if error is not None:
             text = result_text.render_failure(error, thought=is_keeper)
@@ -147,7 +149,7 @@ class Runner:
                 status=outcome.status,
                 code=outcome.code,
                 note=result_text.record_note(error, ending.result, thought=is_keeper),
-                spent=spent,
+                charge=charge,
                 duration=round((seconds or 0.0) * 1_000_000),
             )
         except Unrecorded as unrecorded:

@@ -361,6 +361,12 @@ CREATE INDEX subagent_requests_agent ON subagent_requests (tenant, agent, state,
 """
 """Charges of energy, each with a unique key; budgets; the conversations and sub-agents of agents with effort."""
 
+CHARGE_LEVELS = """
+ALTER TABLE energy_charges ADD COLUMN level REAL NOT NULL DEFAULT 0;
+CREATE INDEX energy_charges_room ON energy_charges (tenant, room, caller);
+"""
+"""The level of the pool after each charge, for its history."""
+
 STEPS = (
     FOUNDATION,
     APPROVAL_EFFECTS,
@@ -388,6 +394,7 @@ STEPS = (
     IMAGE_WORKSPACES,
     DRAFT_MERGES,
     EFFORT,
+    CHARGE_LEVELS,
 )
 
 

@@ -38,7 +38,7 @@ class Statement(NamedTuple):
     """One SQL statement of a write. If `rows` is given and a different number changes, the whole write is undone."""
 
     sql: str
-    params: Sequence[Any] = ()
+    params: Sequence[Any] | Mapping[str, Any] = ()
     rows: int | None = None
     otherwise: str = "it changed in the meantime"
     """The reason in the error if the number of rows differs."""
@@ -102,15 +102,22 @@ class Store:
         refused and, if the disk fails, with the next write that succeeds. `then` runs as soon as the write is stored,
         in the order of the writes, even if the waiting task is cancelled, so that memory matches the database.
         """
+        stored = self.enqueue(*statements, entries=entries, durable=durable, owed=owed)
+        if then is None:
+            return await stored
+        stored.add_done_callback(lambda done: then() if not (done.cancelled() or done.exception()) else None)
+        return await asyncio.shield(stored)
+
+    def enqueue(
+        self, *statements: Statement, entries: Sequence[record.Entry] = (), durable: bool = True, owed: bool = False
+    ) -> asyncio.Future[list[int]]:
+        """Begin a write. Writes are stored in the order in which they begin, whether or not somebody waits for them."""
         if self._closed:
             raise LedgerUnavailable("Doorward is shutting down, so nothing more is stored.")
         loop = self.loop or asyncio.get_running_loop()
         job = _Job(statements, entries, durable, owed, loop, loop.create_future())
         self._gather(job)
-        if then is None:
-            return await job.done
-        job.done.add_done_callback(lambda done: then() if not (done.cancelled() or done.exception()) else None)
-        return await asyncio.shield(job.done)
+        return job.done
 
     async def read(self, sql: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> list[dict[str, Any]]:
         """The rows of one SELECT as dictionaries."""

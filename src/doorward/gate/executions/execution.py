@@ -81,6 +81,7 @@ class Execution:
         "ended_at",
         "fraction",
         "inherited_streams",
+        "inner_seconds",
         "made_calls",
         "open_question",
         "output",
@@ -105,6 +106,8 @@ class Execution:
         self.fraction: float | None = None
         self.open_question: OpenQuestion | None = None
         """The upstream question that it waits for now."""
+        self.inner_seconds = 0.0
+        """The running time of the calls inside it that have ended."""
         self.made_calls = False
         """Whether it made calls inside it."""
         self.inherited_streams: frozenset[OutputStream] = ALL_STREAMS
@@ -141,6 +144,11 @@ class Execution:
         if self.began_at is None:
             return 0.0
         return (self._services.clock.steady() if self.ended_at is None else self.ended_at) - self.began_at
+
+    @property
+    def own_seconds(self) -> float:
+        """The running time without that of calls inside it; 0 if those took longer, because several ran at once."""
+        return max(0.0, self.seconds - self.inner_seconds)
 
     @property
     def started_at(self) -> float:
@@ -273,6 +281,8 @@ class Execution:
         """End the execution, before or after it is recorded. It can no longer be cancelled."""
         self.state = state
         self.ended_at = self._services.clock.steady()
+        if self.parent is not None:
+            self.parent.inner_seconds += self.seconds
         if self._message:
             self._message = self.message
         if self.output is not None:

@@ -59,6 +59,11 @@ class PersonaBook(WatchedFolder[Persona]):
         persona = self.get(tenant, id)
         return (persona.energy.start, persona.energy.recovery_per_second) if persona is not None else (None, None)
 
+    def regulates_effort(self, tenant: str, id: str) -> bool:
+        """Return whether this is a persona that regulates its effort."""
+        persona = self.get(tenant, id)
+        return persona is not None and persona.effort is not None
+
     def is_id(self, id: str) -> bool:
         return is_persona_id(id)
 

@@ -7,8 +7,10 @@ import gzip
 import logging
 import os
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -34,6 +36,15 @@ _RETENTION_INTERVAL = 3_600.0
 """Seconds between two searches for segments that may be deleted."""
 
 
+class EndCharge(Protocol):
+    """Energy that is charged in the same write as an end record."""
+
+    @property
+    def amount(self) -> float: ...
+
+    async def write(self, *, entries: Sequence[record.Entry]) -> object: ...
+
+
 class LedgerMaintainer:
     def __init__(
         self, paths: LedgerPaths, store: Store, key: bytes, clock: Clock, settings: Settings, tenant: str
@@ -50,9 +61,10 @@ class LedgerMaintainer:
         self._checkpoints = 0
         self._signing = threading.Lock()
 
-    async def recover(self) -> int:
+    async def recover(self, charge: Callable[[record.Entry], EndCharge | None] = lambda _: None) -> int:
         """Write the missing end record of every call that a dead process left open. Returns their number.
 
+        `charge` gives the charge for such a call, which is stored with the record.
         Raises Unusable if the database ends before a signed checkpoint: it has lost records and must not be written to.
         """
         noted = await kv.get(self._store, NOTED)
@@ -60,16 +72,18 @@ class LedgerMaintainer:
         lost = await sql.open_calls(self._store)
         for row in lost:
             start = record.record_from_row(tuple(row[name] for name in record.COLUMNS)).entry
+            charged = charge(start)
             end = msgspec.structs.replace(
                 start,
                 at=self._clock.wall_us(),
+                spent=charged.amount if charged is not None else 0.0,
                 phase="end",
                 params="",
                 status="failed",
                 code=Interrupted.code,
                 note="Doorward stopped while this ran; whether it had an effect is not known.",
             )
-            await self._store.write(entries=[end])
+            await (self._store if charged is None else charged).write(entries=[end])
         if lost:
             log.warning("%d calls were interrupted when an earlier process ended", len(lost))
         return len(lost)

@@ -122,6 +122,16 @@ async def report(
     )
 
 
+async def recent_runs(store: Store, records: int) -> list[dict[str, Any]]:
+    """The commands that ran among the newest records, and how long they took, oldest first."""
+    return await store.read(
+        "SELECT tenant, command, duration FROM ledger WHERE seq > (SELECT max(seq) FROM ledger) - ?"
+        " AND phase <> 'start' AND status IN ('done', 'failed') AND code NOT IN ('dry_run', 'interrupted')"
+        " ORDER BY seq",
+        (records,),
+    )
+
+
 def seq_range(db: sqlite3.Connection, since: int, until: int) -> tuple[int, int] | None:
     """The first and the last seq of the records in a time span; None if there are none.
 
