@@ -121,7 +121,7 @@ async def speaking(driver: Any, *answers: Line) -> AsyncIterator[Speaking]:
     """The guide thinks with a script, and has said its greeting before."""
     model = Scripted(*answers)
     services = driver.house.services
-    async with run_personas(driver.house.gate, services, model) as company:
+    async with run_personas(driver.house.gate, services, model, driver.house.effort) as company:
         house = Speaking(driver, company, model)
         house.greeting = await house.said("guide")
         yield house

@@ -40,7 +40,9 @@ def note(driver: Any) -> bool:
 async def test_a_persona_tells_nobody_what_somebody_said_to_it_alone(driver: Any) -> None:
     """With what a new house has: the guide, the built-in model, and the recipe of the room general."""
     services = driver.house.services
-    async with run_personas(driver.house.gate, services, ModelRegistry(services.settings.models)) as company:
+    async with run_personas(
+        driver.house.gate, services, ModelRegistry(services.settings.models), driver.house.effort
+    ) as company:
         anna, carl = await someone(driver, "anna", join=False), await someone(driver, "carl")
         made = await driver.ask("room/direct", room="", token=anna, params={"member": "guide"})
         await say(driver, anna, "We decided that the zebra launch is on Friday.", made.result["room"])

@@ -31,7 +31,7 @@ class _House(Scripted):
 @asynccontextmanager
 async def lived_in(driver: Any) -> AsyncIterator[Speaking]:
     models = _House(driver.clock)
-    async with run_personas(driver.house.gate, driver.house.services, models) as company:
+    async with run_personas(driver.house.gate, driver.house.services, models, driver.house.effort) as company:
         yield Speaking(driver, company, models)
 
 

@@ -41,7 +41,10 @@ async def run_background_tasks(house: House, head_start: float = 0.0) -> AsyncIt
     )
     background = [asyncio.create_task(chore) for chore in chores]
     try:
-        async with run_personas(house.gate, services, house.models), run_approved_merges(house.gate, services):
+        async with (
+            run_personas(house.gate, services, house.models, house.effort),
+            run_approved_merges(house.gate, services),
+        ):
             yield
     finally:
         for task in background:

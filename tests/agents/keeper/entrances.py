@@ -175,7 +175,7 @@ def open_doors(path: Path) -> Iterator[Doors]:
                 contextlib.closing(listen("127.0.0.1", 0)) as public,
                 contextlib.closing(bind_private_socket(home.socket)) as private,
             ):
-                async with run_personas(house.gate, house.services, house.models) as company:
+                async with run_personas(house.gate, house.services, house.models, house.effort) as company:
                     url = f"http://127.0.0.1:{public.getsockname()[1]}"
                     started.extend((asyncio.get_running_loop(), house, company, url, stopping))
                     await serve(HttpApplications(house.gate, house.services), public, private, stopping, ready.set)

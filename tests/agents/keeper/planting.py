@@ -245,7 +245,9 @@ async def grounds(path: Path, connected: Posts) -> AsyncIterator[Grounds]:
             await keeper.done("collection/define", name=name, schema={"type": "object", "properties": letters})
         await keeper.done("data/create", collection="ledgerbook", id="keep", data={"number": 1})
         await keeper.done("file/write", path="canary.txt", content="It sings.\n")
-        async with run_personas(keeper.house.gate, keeper.house.services, _Both(keeper)) as company:
+        async with run_personas(
+            keeper.house.gate, keeper.house.services, _Both(keeper), keeper.house.effort
+        ) as company:
             made = Grounds(keeper, company, agent["token"], courier["token"])
             keeper.says([run("file/delete", path="canary.txt")])
             waits = await keeper.ask("tidy up")

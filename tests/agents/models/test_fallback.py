@@ -51,7 +51,9 @@ async def room(
     async with opened(changes=Settings(models=models)) as driver:
         body = {"personaId": "ada", "displayName": "Ada", "rooms": ["general"], "model": model}
         await driver.owner("persona/put", id="ada", text=json.dumps(body))
-        async with run_personas(driver.house.gate, driver.house.services, driver.house.models) as company:
+        async with run_personas(
+            driver.house.gate, driver.house.services, driver.house.models, driver.house.effort
+        ) as company:
             yield Room(driver, company)
 
 

@@ -92,7 +92,7 @@ async def talking(
         for id, model in PERSONAS.items():
             body = {"personaId": id, "displayName": id.title(), "rooms": ["general"], "model": model}
             await driver.owner("persona/put", id=id, text=json.dumps(body))
-        async with run_personas(house.gate, house.services, house.models) as company:
+        async with run_personas(house.gate, house.services, house.models, house.effort) as company:
             yield Talking(driver, company)
 
 

@@ -17,8 +17,9 @@ from doorward.agents.context import AgentContext
 from doorward.agents.effort.model_costs import ModelCosts
 from doorward.agents.effort.sub_agent import SubAgent, SubAgentMessage
 from doorward.commands.effort_services import ConversationState, Priority
-from doorward.core.errors import Conflict, DoorwardError, NotFound
+from doorward.core.errors import Conflict, DoorwardError, NotFound, Refused
 from doorward.core.events import ConversationChanged
+from doorward.core.model import Credential
 from doorward.gate.energy import Energy
 from doorward.rooms.message import Message
 from doorward.rooms.people import LOCAL
@@ -26,6 +27,7 @@ from doorward.rooms.personas.persona import Effort, Persona
 from doorward.rooms.rooms import Room
 from doorward.store import conversations
 from doorward.store.conversations import Conversation
+from doorward.upstream import tool_names
 
 log = logging.getLogger(__name__)
 
@@ -309,6 +311,15 @@ class EffortAgent:
         finally:
             work.task = None
             self.wake()
+
+    def list_server_tools(self, room: str, asker: str) -> list[str]:
+        """List the tools of MCP servers that the agent may call in a room, each with its description."""
+        try:
+            caller = self._context.gate.caller(Credential(persona=self.id, asker=asker, room=room))
+        except Refused:
+            return []
+        tools = [one for one in self._context.services.offered(caller, room) if not one.ours]
+        return [f"{one.wire}: {one.summary}" for one in tools if one.name.startswith(f"{tool_names.AREA}/")]
 
     async def _answer(self, one: Conversation, message: str, asker: str) -> None:
         services = self._context.services

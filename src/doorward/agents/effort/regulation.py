@@ -1,7 +1,8 @@
-"""How a turn of an agent with effort differs from that of another persona: its model, its length, its tools, its cost."""
+"""What is different in a turn of an agent with effort: its model, the length of its answer, its tools, its cost."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
@@ -175,10 +176,8 @@ def _text(tool: str, given: Mapping[str, Any], name: str) -> str:
 def _number(tool: str, given: Mapping[str, Any], name: str, least: float, most: float) -> float:
     value = given.get(name)
     if isinstance(value, str):
-        try:
+        with contextlib.suppress(strictjson.NotJson):
             value = strictjson.loads(value)
-        except strictjson.NotJson:
-            pass
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise BadParams(f"{tool}: {name} must be a number from {least:g} to {most:g}; given {shorten(value)}.")
     return float(value)

@@ -30,6 +30,7 @@ from doorward.core.ids import new_id
 from doorward.gate.energy import Energy, status
 from doorward.rooms.message import Message
 from doorward.rooms.people import LOCAL
+from doorward.rooms.personas.persona import Persona
 from doorward.rooms.rooms import Member, Room
 from doorward.store import conversations, subagent_requests
 from doorward.store.conversations import Conversation
@@ -105,11 +106,13 @@ class EffortAgents:
         return found
 
     @staticmethod
-    def _require_persona(ctx: Context, agent: str) -> None:
+    def _require_persona(ctx: Context, agent: str) -> Persona:
         known = _list_agents(ctx)
-        if agent not in known:
+        found = ctx.services.personas.get(LOCAL, agent)
+        if found is None or agent not in known:
             there = ", ".join(known) or "none; a persona gets it by `effort` in its file"
             raise NotFound(f"There is no agent with effort called {agent[:80]!r}. Agents: {there}.")
+        return found
 
     async def status(self, ctx: Context, agent: str) -> list[AgentEffort]:
         if agent:
@@ -118,8 +121,7 @@ class EffortAgents:
 
     async def _describe(self, ctx: Context, id: str) -> AgentEffort:
         services = ctx.services
-        persona, running = services.personas.get(LOCAL, id), self._agents.get(id)
-        assert persona is not None
+        persona, running = self._require_persona(ctx, id), self._agents.get(id)
         level = self._energy.level(persona.caller)
         own = persona.energy.recovery_per_second
         models = (persona.effort.models if persona.effort is not None else ()) or (persona.model,)
@@ -184,7 +186,7 @@ class EffortAgents:
         found, services, person = self._find(ctx, agent), ctx.services, ctx.caller.principal
         recipe = found.effort.recipe
         if services.recipes.recipe(recipe) is None:
-            known = ", ".join(sorted(one.id for one in services.recipes.recipes()))
+            known = ", ".join(sorted(one.recipe_id for one in services.recipes.recipes()))
             raise Conflict(f"The recipe {recipe!r} of {agent} does not exist. Recipes: {known}.")
         members = {
             person: Member(person, "human", Role.OWNER),
@@ -267,9 +269,7 @@ class EffortAgents:
         return next((_describe_budget(one) for one in found if one.unit == unit), None)
 
     async def history(self, ctx: Context, agent: str, since: float, until: float, points: int) -> list[EnergyPoint]:
-        self._require_persona(ctx, agent)
-        persona = ctx.services.personas.get(LOCAL, agent)
-        assert persona is not None
+        persona = self._require_persona(ctx, agent)
         found = await self._energy.history(persona.caller, since, until, points)
         return [{"at": to_iso(at), "level": level} for at, level in found]
 

@@ -55,7 +55,7 @@ OWN_TOOLS = (
 SERVER_TOOLS = (
     _tool(
         REQUEST_SERVER,
-        "Ask your sub-agent to find and add an MCP server that offers a tool you lack. People approve the installation.",
+        "Ask your sub-agent to add an MCP server that offers a tool you lack. People approve the installation.",
         {"serverName": _TEXT, "purpose": {**_TEXT, "description": "What the server should do"}},
         {"priority": {"enum": ["low", "medium", "high"]}},
     ),

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from doorward.agents.context import AgentContext, ModelSource
+from doorward.agents.effort.service import EffortAgents
 from doorward.agents.models.model import ModelFailed
 from doorward.agents.personas.reply_rules import should_answer
 from doorward.agents.personas.worker import STOPPED, PendingCalls, PersonaWorker, abandon_call, report_failure
@@ -46,9 +47,6 @@ async def greet(services: Services) -> None:
         await services.messages.post(room, GUIDE_PERSONA, "ai", greeting(), notify=False, also=lambda _: (said,))
 
 
-if TYPE_CHECKING:
-    from doorward.agents.effort.service import EffortAgents
-
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 30.0
@@ -60,26 +58,24 @@ _LEFT_ROOM = "The persona is no longer in this room."
 
 @contextlib.asynccontextmanager
 async def run_personas(
-    gate: Gate, services: Services, models: ModelSource, effort: EffortAgents | None = None
+    gate: Gate, services: Services, models: ModelSource, effort: EffortAgents
 ) -> AsyncIterator[PersonaDispatcher]:
     """Let personas answer in their rooms. On exit every turn is ended and its record is kept."""
-    around = AgentContext(gate, services, models, *([effort.regulate] if effort is not None else []))
+    around = AgentContext(gate, services, models, effort.regulate)
     dispatcher = PersonaDispatcher(around, effort)
     try:
-        if effort is not None:
-            await effort.start(around, dispatcher.find_worker)
+        await effort.start(around, dispatcher.find_worker)
         await dispatcher.start()
         yield dispatcher
     finally:
-        if effort is not None:
-            await effort.close()
+        await effort.close()
         await dispatcher.close()
 
 
 class PersonaDispatcher:
     """Runs all personas. An idle persona costs nothing: only work has a task."""
 
-    def __init__(self, around: AgentContext, effort: EffortAgents | None = None) -> None:
+    def __init__(self, around: AgentContext, effort: EffortAgents) -> None:
         self._context = around
         self._effort = effort
         self._pending_calls = PendingCalls(around, self._on_decided)
@@ -229,7 +225,7 @@ class PersonaDispatcher:
         for persona in here:
             by_rules = self._uses_rules(persona)
             if should_answer(persona, room, pattern, message, thinks_by_rules=by_rules) and self._take_ai_turn(room):
-                if persona.effort is not None and self._effort is not None:
+                if persona.effort is not None:
                     await self._effort.add_message(persona.id, room, message, asker)
                 else:
                     self.find_worker(persona.id, room.id).add_message(message, asker)
