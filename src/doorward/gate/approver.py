@@ -102,7 +102,8 @@ class Approver:
             return None
         if not place.try_take():
             await place.wait()
-        limited = msgspec.structs.replace(admitted, timeout=min(admitted.timeout, self._settings.foresee_seconds))
+        seconds = max(self._settings.foresee_seconds, admitted.call.command.preview_seconds)
+        limited = msgspec.structs.replace(admitted, timeout=min(admitted.timeout, seconds))
         return await self._executor.preview_for_approval(limited)
 
     async def settle(self, call: Call, terms: ApprovalTerms | None, ticket: Approval) -> SettledApproval:

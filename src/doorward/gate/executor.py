@@ -12,7 +12,7 @@ import msgspec
 
 from doorward.core.command import to_builtins
 from doorward.core.effect_preview import EffectPreview
-from doorward.core.errors import Broken, Cancelled, DoorwardError, TimedOut
+from doorward.core.errors import Broken, Cancelled, Conflict, DoorwardError, Refused, TimedOut
 from doorward.core.logs import SECRETS
 from doorward.core.model import Admitted, Permit
 from doorward.gate.deadlines import Deadlines, TimeLimit
@@ -97,7 +97,10 @@ class Executor:
         return await self._within_time(admitted, call.command.effect(self._context_for(admitted, None), **arguments))
 
     async def preview_for_approval(self, admitted: Admitted) -> EffectPreview | None:
-        """Preview the effect of a call for its approvers. Changes nothing. None when the effect cannot be known."""
+        """Preview the effect of a call for its approvers. Changes nothing. None when the effect cannot be known.
+
+        Where an approval is only for the effect, a call whose effect cannot be previewed is refused.
+        """
         call = admitted.call
         if call.command.preview is None:
             return None
@@ -108,6 +111,10 @@ class Executor:
         ending = await self._within_time(admitted, work, lambda foreseen: foreseen)
         if ending.cancelled:
             raise asyncio.CancelledError
+        if ending.error is not None and call.command.approves_effect:
+            if isinstance(ending.error, Refused):
+                raise ending.error
+            raise Conflict(f"{ending.error.message} So there is nothing to approve.", hint=ending.error.hint)
         if ending.error is not None:
             return EffectPreview(None, f"The effect could not be previewed: {ending.error.message}")
         return msgspec.convert(ending.result, EffectPreview | None)

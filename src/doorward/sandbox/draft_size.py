@@ -22,9 +22,11 @@ _SHARE, _SHARE_IF_FULL = 20, 4
 class DraftSize:
     """The size of one draft, as it was last measured."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, parts: tuple[str, ...] = _FOLDERS) -> None:
+        """`parts` are the folders in it that count."""
         self.bytes = 0
         self._folder = folder
+        self._parts = parts
         self._free = 0
         """Free bytes on the disk at the last measurement."""
         self._measured_at = float("-inf")
@@ -34,7 +36,7 @@ class DraftSize:
         """Measure it now. This call blocks."""
         begun = time.monotonic()
         free = self._read_free()
-        self.bytes = sum(measure_bytes(f"{self._folder}/{name}") for name in _FOLDERS)
+        self.bytes = sum(measure_bytes(f"{self._folder}/{name}") for name in self._parts)
         self._free, self._measured_at = free, time.monotonic()
         self._spent = self._measured_at - begun
 

@@ -78,7 +78,7 @@ class Grants:
         self._governing = {
             place: str(path) for path in (home, *governing) for place in _deciding_paths(os.path.abspath(path))
         }
-        self._own = ""
+        self._own = self._installation = ""
         self.items: list[Grant] = []
 
     def __enter__(self) -> Self:
@@ -97,6 +97,14 @@ class Grants:
                 "inside it."
             )
         self._add(folder, writable=True)
+
+    def add_installation(self, folder: str) -> None:
+        """Grant read access to the program's installed packages, which may lie inside Doorward's folder."""
+        real = os.path.realpath(folder)
+        if is_beneath(self._home, real) or real != os.path.normpath(folder):
+            raise self._refusal(folder, False, "is not a folder of installed packages")
+        self._installation = real
+        self._add(folder, writable=False)
 
     def add(self, paths: Iterable[str], *, writable: bool) -> None:
         """Grant these paths, or raise SandboxUnavailable for the first that cannot be granted."""
@@ -142,7 +150,7 @@ class Grants:
     def _why_not(self, source: str) -> str:
         if is_beneath(self._home, source):
             return f"contains Doorward's own folder {self._home}, which no program may see"
-        if self._own and is_beneath(source, self._own):
+        if any(folder and is_beneath(source, folder) for folder in (self._own, self._installation)):
             return ""
         if is_beneath(source, self._home):
             return f"is in Doorward's own folder {self._home}, which no program may see"

@@ -24,6 +24,8 @@ class LongRunningProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Absolute paths that it may read, mounted at the same paths."""
     write: tuple[str, ...] = ()
     """Absolute paths that it may change, mounted at the same paths."""
+    installation: str = ""
+    """Absolute path of the folder with its installed packages, which it may read; it may be in Doorward's own."""
     network: bool = False
     memory_bytes: int = 2 * GIBIBYTE
     """Memory limit for each of its processes."""

@@ -104,6 +104,8 @@ class ProgramHost:
         try:
             with Grants(profile.id, self._home, self.governing()) as grants:
                 grants.add_own_folder(profile.home)
+                if profile.installation:
+                    grants.add_installation(profile.installation)
                 grants.add(profile.read, writable=False)
                 grants.add(profile.write, writable=True)
                 program = program_lookup.find_program(argv[0] if argv else "", environment.get("PATH", ""), grants)

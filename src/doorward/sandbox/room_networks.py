@@ -8,7 +8,9 @@ import errno
 import functools
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+
+import msgspec
 
 from doorward.core.errors import NotPermitted
 from doorward.core.host_rules import HostTerms
@@ -52,7 +54,11 @@ class _RoomNetwork:
 
 class RoomNetworks:
     def __init__(self, rules: EgressRules | None) -> None:
-        self._rules = rules
+        self._terms: dict[RoomKey, HostTerms] = {}
+        """The hosts of networks that belong to no room."""
+        self._rules = rules and msgspec.structs.replace(
+            rules, find_terms=lambda room: self._terms.get(room) or rules.find_terms(room)
+        )
         self._networks: dict[RoomKey, _RoomNetwork] = {}
         self._creating = asyncio.Lock()
         self._reached_loopback = False
@@ -67,6 +73,15 @@ class RoomNetworks:
     def reached_loopback(self) -> bool:
         """Whether a program reached a port of this machine through a proxy."""
         return self._reached_loopback or any(one.proxy.reached_loopback for one in self._networks.values())
+
+    @contextlib.contextmanager
+    def allow(self, network: RoomKey, hosts: HostTerms) -> Iterator[None]:
+        """Let programs reach these hosts in a network that belongs to no room, until the context ends."""
+        self._terms[network] = hosts
+        try:
+            yield
+        finally:
+            del self._terms[network]
 
     async def acquire(self, bwrap: str, room: RoomKey) -> tuple[NetworkNamespace, Callable[[], None]]:
         """The namespace of a room, created for its first user, and the function that gives it back."""

@@ -16,6 +16,7 @@ import msgspec
 
 from doorward.config.settings import Settings
 from doorward.core.errors import CommandFailed, SandboxUnavailable, Unusable
+from doorward.core.host_rules import HostTerms
 from doorward.sandbox import view
 from doorward.sandbox.confinement import Confinement, ConfinementLevel
 from doorward.sandbox.confinement_probe import PROBE, find_confinement
@@ -168,6 +169,14 @@ class Sandbox:
         forwarder = PortForwarder(name, lambda: self._networks.connect(room, port))
         await forwarder.listen()
         return forwarder
+
+    def allow_hosts(self, network: RoomKey, hosts: HostTerms) -> contextlib.AbstractContextManager[None]:
+        """Let programs reach these hosts in a network that belongs to no room, until the context ends."""
+        return self._networks.allow(network, hosts)
+
+    async def close_workspace(self, workspace: str) -> None:
+        """End every helper process that has this folder mounted, so that it can be moved or removed."""
+        await self._pools.close_workspace(workspace)
 
     def list_refused_hosts(self, room: RoomKey, since: int) -> list[str]:
         """The hosts that programs of a room were refused since this time in nanoseconds."""

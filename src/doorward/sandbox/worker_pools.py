@@ -166,6 +166,13 @@ class WorkerPools:
         if pool is not None:
             await pool.close()
 
+    async def close_workspace(self, workspace: str) -> None:
+        """End everything that runs in a workspace, and unmount it."""
+        found = {pool for key, pool in self._pools.items() if key[0].workspace == workspace}
+        self._pools = {key: pool for key, pool in self._pools.items() if pool not in found}
+        for pool in found:
+            await pool.close()
+
     async def close(self) -> None:
         """End every worker and the program it runs."""
         tidying, self._tidying = self._tidying, None

@@ -19,6 +19,7 @@ from doorward.core.wire.lines import LineFramer, LineTooLong
 from doorward.sandbox.long_running import LongRunningProfile, LongRunningProgram
 from doorward.upstream.config import ServerConfig
 from doorward.upstream.connection import Connect, MessageReceiver, UpstreamConnection
+from doorward.upstream.packages.installation import find_installation
 
 CA_VARIABLES = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
@@ -59,7 +60,10 @@ class ProgramStarter(Protocol):
 
 
 def make_connector(keeper: ProgramStarter, folder: Path, grace: float = _GRACE) -> Connect:
-    """Connect to servers as processes, each with its own folder below `folder`. `grace` is for the shutdown steps."""
+    """Connect to servers as processes, each with its own folder below `folder`. `grace` is for the shutdown steps.
+
+    A server may read the packages that were installed for its id, in a folder beside `folder`.
+    """
 
     async def connect(config: ServerConfig, receiver: MessageReceiver) -> UpstreamConnection:
         home = str(folder / config.id)
@@ -70,6 +74,7 @@ def make_connector(keeper: ProgramStarter, folder: Path, grace: float = _GRACE) 
             home=home,
             read=(*around.read, *trust.values()),
             write=around.write,
+            installation=find_installation(folder.parent, config.id),
             network=around.network,
             memory_bytes=around.memory_bytes,
             processes=around.processes,

@@ -185,9 +185,10 @@ class Upstreams:
         self.refresh()
         return upstream
 
-    async def test(self, server: str) -> ConnectionTest:
-        """Test a configured server over a separate connection. A running instance is not affected."""
-        return await check_connection(self.get(server).config, self._make)
+    async def test(self, server: str | ServerConfig) -> ConnectionTest:
+        """Test a server over a separate connection, configured or not yet. A running instance is not affected."""
+        config = self.get(server).config if isinstance(server, str) else server
+        return await check_connection(config, self._make)
 
     async def discover(self, server: str = "") -> None:
         """Start a server, or all servers, whose tools are unknown, and wait for them; for all servers only briefly."""

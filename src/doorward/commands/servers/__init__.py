@@ -1,6 +1,27 @@
 """Commands mcp/*: manage upstream MCP servers and call their tools. The connections are in `upstream`."""
 
-from doorward.commands.servers import calls, client_import, elicitation, login, resources, server_file, status, tools
+from doorward.commands.servers import (
+    calls,
+    client_import,
+    elicitation,
+    install,
+    login,
+    resources,
+    server_file,
+    status,
+    tools,
+)
 from doorward.commands.servers.family import family
 
-__all__ = ["calls", "client_import", "elicitation", "family", "login", "resources", "server_file", "status", "tools"]
+__all__ = [
+    "calls",
+    "client_import",
+    "elicitation",
+    "family",
+    "install",
+    "login",
+    "resources",
+    "server_file",
+    "status",
+    "tools",
+]

@@ -177,7 +177,7 @@ async def add(
     address = {"url": url, "headers": headers, "auth": auth}
     terms = {"tier": tier, "tools": tools, "auto_approve": auto_approve}
     entry = _build_entry({"name": name, "command": command, "args": args, "env": env, **address, **sandbox, **terms})
-    _check_id(id)
+    check_id(id)
     changed = await change_file(ctx, lambda text: server_entry.add_server(text, id, entry))
     return _make_result(ctx, id, "added", changed, [*_notes(ctx, entry), *_problems(ctx, id)])
 
@@ -185,7 +185,7 @@ async def add(
 @add.describes_effect
 async def add_effect(ctx: Context, id: str, **given: Any) -> dict[str, Any]:
     """Show the entry without secrets, and notes on what it may lack."""
-    _check_id(id)
+    check_id(id)
     entry = _build_entry(given)
     check_text(ctx, server_entry.add_server(decode_text(await ctx.services.servers.text()), id, entry))
     return {"id": id, "entry": describe_entry(entry), "notes": _notes(ctx, entry)}
@@ -256,7 +256,8 @@ def _make_result(ctx: Context, id: str, now: ServerChange, changed: bool, notes:
     return {"id": id, "now": now, "file": str(ctx.services.servers.file), "changed": changed, "notes": notes}
 
 
-def _check_id(id: str) -> None:
+def check_id(id: str) -> None:
+    """Raise BadParams unless a server can have this id."""
     if not _ID.fullmatch(id):
         raise BadParams(
             f"A server's id is a lower-case letter, then at most {_LONGEST_ID - 1} lower-case letters, digits, hyphens"

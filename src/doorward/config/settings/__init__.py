@@ -25,6 +25,7 @@ from doorward.config.settings.agents import (
 )
 from doorward.config.settings.faults import find_first_fault
 from doorward.config.settings.sandbox import BuildSettings, Bytes
+from doorward.config.settings.upstream import UpstreamSettings
 from doorward.core.errors import Unusable
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "SearchSettings",
     "SessionSettings",
     "Settings",
+    "UpstreamSettings",
     "find_home_folder",
     "load_settings",
 ]
@@ -311,19 +313,6 @@ class ConsoleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Maximum open console pages that receive live updates."""
     streams_each: Count = 200
     """Maximum open console pages of one person that receive live updates."""
-
-
-class UpstreamSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    file: str = ""
-    """The file of upstream MCP servers; empty means `mcp-servers.json` in the home folder."""
-    max_entries: Annotated[int, Meta(ge=1, le=100_000)] = 2_000
-    """Maximum tools, resources and prompts, each, that are taken from one upstream server."""
-    private_addresses: tuple[str, ...] = ()
-    """Private networks, such as `10.0.0.0/8`, that upstream servers and the hosts in recipes may resolve to."""
-    client_metadata_url: str = ""
-    """The https address of this server's OAuth client metadata document, for authorization servers that support it."""
-    callback_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    """The local port for the OAuth callback of a login to an upstream server; 0 picks a free one."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,175 @@
+"""The folders of installed servers: `servers-installed/<id>/<version>` in the home folder.
+
+An installation is prepared in a folder of its own, which is locked, and renamed when it is complete. A folder is kept
+while the server file or a version of it that can be restored names it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from doorward.core.errors import CommandFailed, Conflict
+
+FOLDER = "servers-installed"
+_UNFINISHED = ".installing-"
+
+
+def find_installation(home: Path, id: str) -> str:
+    """The folder with everything that was installed for a server; empty when nothing was."""
+    folder = os.path.realpath(home / FOLDER / id)
+    return folder if os.path.isdir(folder) else ""
+
+
+class Staging:
+    """The folder in which one installation is prepared. It is removed at the end, complete or not.
+
+    Installations of one server exclude each other. A plan changes nothing, so plans do not.
+    """
+
+    def __init__(self, home: Path, id: str, *, plans: bool = False) -> None:
+        self._root = home / FOLDER
+        self._id = id
+        self._plans = plans
+        self._lock = -1
+        self._final: Path | None = None
+        self.path = Path()
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._root.mkdir(0o700, exist_ok=True)
+            if self._plans:
+                self.path = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{self._id}-plan-", dir=self._root))
+            else:
+                self.path = self._root / f"{_UNFINISHED}{self._id}"
+                self.path.mkdir(0o700, exist_ok=True)
+            self._lock = lock_folder(self.path)
+        except OSError as error:
+            raise CommandFailed(f"{self._root} cannot be used: {error.strerror or error}.") from error
+        if self._lock < 0:
+            raise Conflict(
+                f"The server {self._id!r} is being installed already.",
+                hint="Wait until that installation ends: doorward executions lists it.",
+            )
+        try:
+            await asyncio.to_thread(_empty, self.path)
+        except BaseException:
+            self._unlock()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        removing = asyncio.ensure_future(asyncio.to_thread(self._remove, error is not None))
+        try:
+            await asyncio.shield(removing)
+        except asyncio.CancelledError:
+            await asyncio.wait([removing])
+            raise
+
+    def choose_folder(self, version: str) -> Path:
+        """The folder that the installation gets: its version, with a number if an earlier one is still kept."""
+        folder = self._root / self._id / version
+        number = 2
+        while folder.exists():
+            folder = self._root / self._id / f"{version}-{number}"
+            number += 1
+        return folder
+
+    def complete(self, folder: Path) -> None:
+        """Move what was installed to its folder. It is removed again if the context ends with an error."""
+        try:
+            folder.parent.mkdir(0o700, exist_ok=True)
+            self._final = folder
+            self.path.rename(folder)
+        except OSError as error:
+            raise CommandFailed(f"{folder} cannot be created: {error.strerror or error}.") from error
+
+    def _remove(self, failed: bool) -> None:
+        if self._final is not None and failed:
+            shutil.rmtree(self._final, ignore_errors=True)
+            with contextlib.suppress(OSError):  # other versions are in it
+                self._final.parent.rmdir()
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def lock_folder(folder: Path) -> int:
+    """Lock a folder and return the descriptor that holds the lock; -1 when somebody else holds it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino == os.stat(folder).st_ino:
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):  # locked, or just removed by its owner
+        pass
+    except OSError:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return -1
+
+
+def remove_unused(home: Path, texts: Iterable[str]) -> list[str]:
+    """Remove unfinished installations, and finished ones that none of these server files names. Returns their paths."""
+    root = home / FOLDER
+    if not root.is_dir():
+        return []
+    kept = list(texts)
+    removed = []
+    for place in sorted(root.iterdir()):
+        if place.name.startswith(_UNFINISHED):
+            removed += _remove_unlocked(place)
+            continue
+        if (root / f"{_UNFINISHED}{place.name}").exists():
+            continue  # an installation is being completed
+        for folder in sorted(place.iterdir()) if place.is_dir() else ():
+            if not any(_names(text, folder) for text in kept):
+                shutil.rmtree(folder, ignore_errors=True)
+                removed.append(str(folder))
+        with contextlib.suppress(OSError):  # it is not empty
+            place.rmdir()
+    return removed
+
+
+def _names(text: str, folder: Path) -> bool:
+    """Whether a server file names a path in this folder, however its characters are escaped."""
+    path = f"{folder}/"
+    return any(json.dumps(path, ensure_ascii=ascii)[1:-1] in text for ascii in (True, False))
+
+
+def _remove_unlocked(folder: Path) -> list[str]:
+    try:
+        lock = lock_folder(folder)
+    except OSError:
+        return []
+    if lock < 0:
+        return []
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+    return [str(folder)]
+
+
+def _empty(folder: Path) -> None:
+    for entry in list(os.scandir(folder)):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path)
+        else:
+            os.unlink(entry.path)
