@@ -30,7 +30,6 @@ class SubAgentRequest(msgspec.Struct, frozen=True, kw_only=True):
     progress: float = 0.0
     message: str = ""
     result: Any = None
-    """While it is open: the calls made so far, so that a later process does not repeat them."""
     error: str = ""
     energy: float = 0.0
     collected: float = 0.0
@@ -48,7 +47,7 @@ class SubAgentRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 async def find(store: Store, tenant: str, id: str) -> SubAgentRequest | None:
     rows = await store.read(f"SELECT {_COLUMNS} FROM subagent_requests WHERE tenant = ? AND id = ?", (tenant, id))
-    return _from_row(rows[0]) if rows else None
+    return _without_calls(_from_row(rows[0])) if rows else None
 
 
 async def newest(store: Store, tenant: str, agent: str, state: str = "", limit: int = 200) -> list[SubAgentRequest]:
@@ -58,25 +57,20 @@ async def newest(store: Store, tenant: str, agent: str, state: str = "", limit: 
         " ORDER BY created_at DESC, id DESC LIMIT ?",
         (tenant, agent, state, state, limit),
     )
-    return [_from_row(row) for row in rows]
+    return [_without_calls(_from_row(row)) for row in rows]
 
 
 async def unfinished(store: Store, tenant: str, agent: str) -> list[SubAgentRequest]:
-    """The requests of an agent that are open, or whose energy is not charged yet; oldest first."""
+    """The requests of an agent that are open, or whose energy is not charged yet; oldest first.
+
+    The result of an open one holds its calls so far, so that they are not made again.
+    """
     rows = await store.read(
         f"SELECT {_COLUMNS} FROM subagent_requests WHERE tenant = ? AND agent = ? AND ({_OPEN} OR energy > collected)"
         " ORDER BY created_at, id",
         (tenant, agent),
     )
     return [_from_row(row) for row in rows]
-
-
-async def count_by_state(store: Store, tenant: str, agent: str) -> dict[str, int]:
-    rows = await store.read(
-        "SELECT state, count(*) AS number FROM subagent_requests WHERE tenant = ? AND agent = ? GROUP BY state",
-        (tenant, agent),
-    )
-    return {row["state"]: row["number"] for row in rows}
 
 
 def put(request: SubAgentRequest) -> Statement:
@@ -107,3 +101,8 @@ def set_collected(id: str, collected: float) -> Statement:
 
 def _from_row(row: dict[str, Any]) -> SubAgentRequest:
     return SubAgentRequest(**{**row, "params": json.loads(row["params"]), "result": json.loads(row["result"])})
+
+
+def _without_calls(request: SubAgentRequest) -> SubAgentRequest:
+    """An open request has no result yet: the calls that it made are only for the sub-agent."""
+    return msgspec.structs.replace(request, result=None) if request.is_open else request

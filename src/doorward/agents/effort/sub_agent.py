@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from doorward.agents.context import AgentContext
 from doorward.agents.effort.sub_agent_energy import Charge, EnergyAccount
 from doorward.agents.effort.sub_agent_job import Job, Stop, Work
@@ -19,8 +17,7 @@ from doorward.agents.effort.sub_agent_messages import MessageQueue, SubAgentMess
 from doorward.agents.effort.sub_agent_params import parse_params
 from doorward.agents.effort.sub_agent_turns import Turns
 from doorward.agents.effort.sub_agent_work import WORK
-from doorward.commands.effort_services import Priority, RequestKind, SubAgentRequestFacts
-from doorward.core.clock import to_iso
+from doorward.commands.effort_services import Priority, RequestKind
 from doorward.core.errors import Conflict, NotFound, Overloaded
 from doorward.core.events import SubAgentReported
 from doorward.core.ids import new_id
@@ -29,7 +26,7 @@ from doorward.rooms.people import LOCAL
 from doorward.store import subagent_requests as sql
 from doorward.store.subagent_requests import SubAgentRequest
 
-__all__ = ["LOW_ENERGY", "MAX_OPEN", "SubAgent", "SubAgentMessage", "describe"]
+__all__ = ["LOW_ENERGY", "MAX_OPEN", "SubAgent", "SubAgentMessage"]
 
 LOW_ENERGY = "low energy"
 """The name under which the agent itself pauses its sub-agent. Only the agent lifts this pause."""
@@ -100,12 +97,13 @@ class SubAgent:
             message="Queued.",
             created_at=self._context.services.clock.now(),
         )
-        for job in self._jobs.values():
-            if parse_params(job.request.kind, job.request.params).target == target:
-                return _find_same(job.current, request)
-        if len(self._jobs) >= MAX_OPEN:
+        others = [job.current for job in self._jobs.values() if job.request.is_open]
+        for other in others:
+            if parse_params(other.kind, other.params).target == target:
+                return _find_same(other, request)
+        if len(others) >= MAX_OPEN:
             raise Overloaded(
-                f"{len(self._jobs)} requests to the sub-agent of {self.agent} are open, and at most {MAX_OPEN} can be.",
+                f"{len(others)} requests to the sub-agent of {self.agent} are open, and at most {MAX_OPEN} can be.",
                 hint="Wait until one has ended, or cancel one.",
             )
         job = self._jobs[request.id] = self._make_job(request)
@@ -120,12 +118,12 @@ class SubAgent:
     async def cancel(self, id: str, reason: str, by: str = "") -> SubAgentRequest:
         """Cancel an open request. Its running call is cancelled, and its approval is withdrawn."""
         job = self._jobs.get(id)
-        if job is None:
+        if job is None or not job.request.is_open:
             ended = await self.find(id)
             if ended is None:
                 raise NotFound(f"The sub-agent of {self.agent} has no request {id[:64]!r}.")
             raise Conflict(f"The request {id} is {_describe_state(ended)} already. Nothing was cancelled.")
-        await job.stop(Stop("cancel", by or self.agent, reason))
+        await job.stop(Stop("cancel", by, reason))
         self._forget(job)
         if job.request.state != "cancelled":
             raise Conflict(f"The request {id} was {_describe_state(job.request)} before it could be cancelled.")
@@ -137,12 +135,6 @@ class SubAgent:
             return self._jobs[id].current
         found = await sql.find(self._context.services.store, LOCAL, id)
         return found if found is not None and found.agent == self.agent else None
-
-    async def requests(self, state: str = "", limit: int = 200) -> list[SubAgentRequest]:
-        """Return the newest requests, newest first; in one state, if it is given."""
-        stored = await sql.newest(self._context.services.store, LOCAL, self.agent, state, limit)
-        now = [self._jobs[one.id].current if one.id in self._jobs else one for one in stored]
-        return [one for one in now if state in ("", one.state)]
 
     @property
     def paused_by(self) -> str:
@@ -216,22 +208,6 @@ class SubAgent:
             )
         )
         self.on_message(message)
-
-
-def describe(request: SubAgentRequest) -> SubAgentRequestFacts:
-    """Describe a request for callers."""
-    facts = {
-        name: getattr(request, name)
-        for name in ("id", "agent", "room", "kind", "params", "priority", "state", "progress", "message", "energy")
-    }
-    result = None if request.is_open else request.result
-    times = {
-        "createdAt": to_iso(request.created_at),
-        "startedAt": None if request.started_at is None else to_iso(request.started_at),
-        "endedAt": None if request.ended_at is None else to_iso(request.ended_at),
-    }
-    more = {"result": result, "error": request.error, "ticket": request.ticket}
-    return msgspec.convert({**facts, **more, **times}, SubAgentRequestFacts)
 
 
 def _find_same(open_request: SubAgentRequest, wanted: SubAgentRequest) -> SubAgentRequest:

@@ -14,6 +14,7 @@ from doorward.agents.context import AgentContext
 from doorward.agents.effort.sub_agent_energy import EnergyAccount
 from doorward.agents.effort.sub_agent_messages import Report, SubAgentMessage
 from doorward.agents.effort.sub_agent_turns import Rank, Turns
+from doorward.core.classification import Effects
 from doorward.core.errors import DEFECT, DoorwardError
 from doorward.core.escape_invisible import escape_invisible
 from doorward.core.model import Credential, Outcome, Request
@@ -26,8 +27,8 @@ from doorward.store.subagent_requests import SubAgentRequest
 log = logging.getLogger(__name__)
 
 DOOR = "subagent"
-REPEATABLE = frozenset(("mcp/search", "mcp/test"))
-"""The commands that may run again after an interruption, because they change nothing."""
+_TESTS = frozenset(("mcp/test",))
+"""The commands that may run again after an interruption although they call tools: they are trials."""
 _RETRIED = frozenset(("too_fast", "overloaded", "out_of_energy"))
 _MAX_RETRIES = 3
 _MAX_WAIT = 60.0
@@ -63,8 +64,8 @@ class _Stopped(Exception):
 class Journal(msgspec.Struct):
     """The calls of a request so far. After a restart, they are not made again: the work reads their results here."""
 
-    calls: list[Any] = []
-    """The results of the calls that ended well, in order."""
+    calls: dict[str, Any] = {}
+    """The results of the calls that ended well, by command. A kind of work makes each call once."""
     running: str = ""
     """The command that runs now."""
     ticket: str = ""
@@ -91,8 +92,6 @@ class Job:
         self._turns = turns
         self._report = report
         self._journal = msgspec.convert(request.result, Journal) if request.result else Journal()
-        self._replayed = 0
-        """The number of calls whose results the work has taken from the journal."""
         self._has_turn = False
         self._span = _WHOLE
         self._execution = ""
@@ -124,7 +123,7 @@ class Job:
         running, ticket = self._journal.running, self._journal.ticket
         if ticket:
             self.request = msgspec.structs.replace(self.request, ticket=ticket)
-        elif running and running not in REPEATABLE:
+        elif running and not self._may_repeat(running):
             await self._end("failed", error=_interrupted(running))
         else:
             await self.change(state="queued", message="Queued again, because Doorward stopped.")
@@ -134,7 +133,7 @@ class Job:
         self._stop = stop
         running = self.services.executions.get(self._execution) if self._execution else None
         if running is not None:
-            running.cancel(stop.by)
+            running.cancel(stop.by or self.request.agent)
         elif self.task is not None and not self._execution and self.request.is_open:
             self.task.cancel()
         if self.task is not None:
@@ -147,16 +146,17 @@ class Job:
 
         `span` is the part of the request's progress that the call stands for. Raises WorkFailed.
         """
-        if self._replayed < len(self._journal.calls):
-            self._replayed += 1
-            return self._journal.calls[self._replayed - 1]
+        if command in self._journal.calls:
+            return self._journal.calls[command]
         self._span = span
         ticket, retries = self.request.ticket, 0
         outcome = await self._send(command, params, "", message) if not ticket else None
         while outcome is None or outcome.status != "done":
             if outcome is None or outcome.status == "parked":
                 approval = await self._wait_for_approval(ticket if outcome is None else outcome.ticket)
-                command, params, ticket = approval.command, json.loads(approval.params), approval.id
+                if approval.command != command:  # the work took another way after a restart
+                    raise WorkFailed(f"The approval is for {approval.command}, which is no longer needed.")
+                params, ticket = json.loads(approval.params), approval.id
             elif self._stop is not None:
                 raise _Stopped
             elif outcome.code in _RETRIED and (outcome.retry_after or 0.0) <= _MAX_WAIT and retries < _MAX_RETRIES:
@@ -166,11 +166,14 @@ class Job:
                 hint = f" {outcome.hint}" if outcome.hint else ""
                 raise WorkFailed(f"{command}: {outcome.message}{hint}", outcome.result)
             outcome = await self._send(command, params, ticket, message)
-        self._journal.calls.append(outcome.result)
-        self._replayed += 1
+        self._journal.calls[command] = outcome.result
         self._journal.running = self._journal.ticket = ""
         await self.change(progress=span[1])
         return outcome.result
+
+    def find_result(self, command: str) -> Any:
+        """Return the result of a call that this request made already, maybe in a former process; None otherwise."""
+        return self._journal.calls.get(command)
 
     def announce_tools(self, server: str, tools: list[dict[str, str]]) -> None:
         """Tell the agent which tools it can use now."""
@@ -295,14 +298,22 @@ class Job:
         if stop.kind == "cancel":
             if ticket:
                 await self.services.approvals.withdraw(self.request.tenant, ticket, "The request was cancelled.")
+            by = f" by {escape_invisible(stop.by)}" if stop.by else ""
             why = f": {stop.reason}" if stop.reason else "."
-            await self._end("cancelled", error=f"Cancelled by {stop.by}{why}")
-        elif running and running not in REPEATABLE:
+            await self._end("cancelled", error=f"Cancelled{by}{why}")
+        elif running and not self._may_repeat(running):
             await self._end("failed", error=_interrupted(running))
         elif ticket or self.request.state == "queued":
             await self._save()
         else:
             await self.change(state="queued", message="Queued again, because the agent stopped.")
+
+    def _may_repeat(self, command: str) -> bool:
+        """Whether a command that was interrupted may run again, because it changes nothing."""
+        known = self.services.registry
+        return command in _TESTS or (
+            command in known and not known[command].facts.effects & (Effects.WRITE | Effects.DESTROY)
+        )
 
     async def _end(self, state: str, *, result: Any = None, error: str = "") -> None:
         self._leave_turn()

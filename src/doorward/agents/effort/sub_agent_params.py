@@ -42,6 +42,9 @@ class AddParams(_Params, frozen=True, kw_only=True):
     version: Annotated[str, Meta(max_length=100)] = ""
     args: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
     env: dict[str, str] = {}
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    network: bool | None = None
 
     @property
     def target(self) -> str:

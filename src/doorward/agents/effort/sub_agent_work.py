@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from doorward.agents.effort.sub_agent_job import Job, Work, WorkFailed
 from doorward.agents.effort.sub_agent_params import (
     AddParams,
@@ -17,6 +19,7 @@ from doorward.agents.effort.sub_agent_params import (
 MIN_SCORE = 0.35
 """The least score, from 0 to 1, of a server that is installed without its exact name."""
 _CANDIDATES = 5
+_INSTALL_PARAMS = ("id", "version", "args", "env", "read", "write", "network")
 
 
 async def search_servers(job: Job) -> Any:
@@ -27,15 +30,16 @@ async def search_servers(job: Job) -> Any:
 
 async def add_server(job: Job) -> Any:
     params = _read(job, AddParams)
-    server = _find_configured(job, params)
-    installed: Any = None
+    installed = job.find_result("mcp/install")
+    server = installed["id"] if installed is not None else _find_configured(job, params)
     if not server:
         package = await _choose(job, params)
         installed = await job.call("mcp/install", package, f"Installing {package['server']}.", (20.0, 80.0))
         server = installed["id"]
+    elif not job.services.upstreams.get(server).config.enabled:
+        await job.call("mcp/enable", {"id": server}, f"Enabling {server}.", (20.0, 80.0))
     test = await _test(job, server, True, (80.0, 95.0))
-    tools = await _offer_tools(job, server)
-    return {"server": server, "installed": installed, "test": test, "tools": tools}
+    return {"server": server, "installed": installed, "test": test, "tools": await _offer_tools(job, server)}
 
 
 async def test_server(job: Job) -> Any:
@@ -81,15 +85,15 @@ async def _choose(job: Job, params: AddParams) -> dict[str, Any]:
     words = f"{params.server_name} {params.purpose}".strip()
     found = await job.call("mcp/search", {"purpose": words, "limit": 10}, f"Searching for {words}.", (0.0, 20.0))
     items = found["items"]
-    named = [one for one in items if params.server_name and params.server_name in (one["server"], one["id"])]
+    named = [one for one in items if params.server_name and params.server_name in (one["name"], one.get("id"))]
     good = [one for one in items if one["score"] >= MIN_SCORE]
     if not (named or good):
-        candidates = [{"server": one["server"], "score": one["score"]} for one in items[:_CANDIDATES]]
-        names = ", ".join(one["server"] for one in candidates) or "none"
+        candidates = [{"name": one["name"], "score": one["score"]} for one in items[:_CANDIDATES]]
+        names = ", ".join(one["name"] for one in candidates) or "none"
         raise WorkFailed(f"No server matches {words!r} well enough. Nearest: {names}.", {"candidates": candidates})
     best = (named or good)[0]
-    given = {"id": params.id, "version": params.version, "args": list(params.args), "env": params.env}
-    return {"server": best["server"], **{key: value for key, value in given.items() if value}}
+    given = msgspec.to_builtins(params)  # without the fields that have their defaults
+    return {"server": best["name"], **{key: given[key] for key in _INSTALL_PARAMS if key in given}}
 
 
 async def _test(job: Job, server: str, calls: bool, span: tuple[float, float]) -> Any:
