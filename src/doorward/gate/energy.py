@@ -192,8 +192,10 @@ class Energy:
                 level = self._pools.level(pool)
             elif place >= 0:
                 level = self._pools.level_at(pool, rows[place]["level"], rows[place]["at"], at)
-            else:
+            elif rows or until < now:
                 level = self._pools.start_level(pool.tenant, pool.principal)
+            else:
+                level = self._pools.level_at(pool, pool.level, pool.at, at)
             shown.append((at, level))
         return shown
 
