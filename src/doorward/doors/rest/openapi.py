@@ -32,6 +32,7 @@ TAGS = {
     "rooms": "Rooms, members and messages",
     "recipes": "The rules that govern rooms",
     "personas": "AI members of rooms",
+    "effort": "Agents that regulate their effort: energy, conversations, budgets, sub-agents",
     "models": "Model providers for personas and the keeper",
     "audit": "The ledger of all calls",
     "data": "Collections of records",
