@@ -101,19 +101,20 @@ BENCH_WORK = {"test_server": _look, "remove_server": _change}
 class Yard:
     """The sub-agent of the guide, in the room general."""
 
-    def __init__(self, driver: Any, bench: Bench) -> None:
+    def __init__(self, driver: Any, bench: Bench, work: Any) -> None:
         self.driver = driver
         self.bench = bench
+        self.work = work
         self.charges: dict[str, float] = {}
         self.events: list[SubAgentReported] = []
         self.heard: list[SubAgentMessage] = []
         self.sub = self.make()
         driver.house.services.events.subscribe(self.events.append, SubAgentReported)
 
-    def make(self, **more: Any) -> SubAgent:
+    def make(self) -> SubAgent:
         """Another sub-agent on the same store, as after a restart."""
         context = AgentContext(self.driver.house.gate, self.driver.house.services, Minds(self.driver.house))
-        sub = SubAgent(context, "guide", charge=self.charge, **{"work": BENCH_WORK, **more})
+        sub = SubAgent(context, "guide", charge=self.charge, work=self.work)
         sub.on_message = self.heard.append
         return sub
 
@@ -182,11 +183,11 @@ class Yard:
 
 
 @contextlib.asynccontextmanager
-async def yard(opened: Any, **more: Any) -> AsyncIterator[Yard]:
+async def yard(opened: Any, bench: Bench | None = None, work: Any = BENCH_WORK, **more: Any) -> AsyncIterator[Yard]:
     """A house whose guide has a sub-agent that has started."""
-    bench = more.pop("bench", None) or Bench()
+    bench = bench or Bench()
     async with opened(families=[bench.family], **more) as driver:
-        found = Yard(driver, bench)
+        found = Yard(driver, bench, work)
         await found.recipe()
         await found.sub.start()
         try:

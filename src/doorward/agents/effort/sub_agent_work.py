@@ -15,6 +15,7 @@ from doorward.agents.effort.sub_agent_params import (
     TestParams,
     parse_params,
 )
+from doorward.upstream.packages.known_servers import find_known
 
 MIN_SCORE = 0.35
 """The least score, from 0 to 1, of a server that is installed without its exact name."""
@@ -82,6 +83,9 @@ def _find_configured(job: Job, params: AddParams) -> str:
 
 async def _choose(job: Job, params: AddParams) -> dict[str, Any]:
     """Find the server to install: the one of that name, or the best match. Raises WorkFailed with the candidates."""
+    known = find_known(params.server_name)
+    if known is not None:
+        return _describe_package(known.name, params)
     words = f"{params.server_name} {params.purpose}".strip()
     found = await job.call("mcp/search", {"purpose": words, "limit": 10}, f"Searching for {words}.", (0.0, 20.0))
     items = found["items"]
@@ -91,9 +95,12 @@ async def _choose(job: Job, params: AddParams) -> dict[str, Any]:
         candidates = [{"name": one["name"], "score": one["score"]} for one in items[:_CANDIDATES]]
         names = ", ".join(one["name"] for one in candidates) or "none"
         raise WorkFailed(f"No server matches {words!r} well enough. Nearest: {names}.", {"candidates": candidates})
-    best = (named or good)[0]
+    return _describe_package((named or good)[0]["name"], params)
+
+
+def _describe_package(name: str, params: AddParams) -> dict[str, Any]:
     given = msgspec.to_builtins(params)  # without the fields that have their defaults
-    return {"server": best["name"], **{key: given[key] for key in _INSTALL_PARAMS if key in given}}
+    return {"server": name, **{key: given[key] for key in _INSTALL_PARAMS if key in given}}
 
 
 async def _test(job: Job, server: str, calls: bool, span: tuple[float, float]) -> Any:
