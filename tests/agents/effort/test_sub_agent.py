@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sub_agent_house import yard
 
-from doorward.agents.effort.sub_agent import LOW_ENERGY, MAX_OPEN
-from doorward.core.errors import BadParams, Conflict, NotAuthenticated, NotFound, Overloaded
+from doorward.agents.effort.sub_agent import LOW_ENERGY, MAX_FAILURES, MAX_OPEN
+from doorward.core.errors import BadParams, Conflict, Looping, NotAuthenticated, NotFound, Overloaded
 from waiting import until
 
 
@@ -175,6 +175,19 @@ async def test_a_model_that_repeats_itself_does_not_fill_the_queue(opened: Any) 
         await house.look("one more")
 
 
+async def test_a_request_that_fails_again_and_again_is_refused_for_a_while(opened: Any) -> None:
+    async with yard(opened) as house:
+        house.open("bad", "bad two")
+        for _ in range(MAX_FAILURES):
+            await house.reached(await house.look("bad"), "failed")
+        with pytest.raises(Looping, match="The same request failed 3 times in the last 10 minutes") as refusal:
+            await house.look("bad")
+        assert refusal.value.retry_after == pytest.approx(600)
+        await house.reached(await house.look("bad two"), "failed")
+        house.driver.clock.advance(600)
+        await house.look("bad")
+
+
 @pytest.mark.parametrize(
     ("kind", "params", "why"),
     [
@@ -198,6 +211,14 @@ async def test_bad_parameters_are_refused_with_what_is_valid(opened: Any, kind: 
             await house.sub.queue(kind, params, "medium", room="general", asker="owner")
         assert why in refusal.value.message
         assert house.heard == []
+
+
+async def test_a_request_needs_a_room_and_a_known_priority(opened: Any) -> None:
+    async with yard(opened) as house:
+        with pytest.raises(BadParams, match="needs the room of its conversation; given: none"):
+            await house.look("a", room="")
+        with pytest.raises(BadParams, match=r"Unknown priority 'urgent'\. Priorities: low, medium, high"):
+            await house.look("a", "urgent")
 
 
 async def test_it_works_only_for_people_and_only_as_the_recipe_allows(opened: Any) -> None:

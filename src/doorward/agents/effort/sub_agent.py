@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from doorward.agents.context import AgentContext
 from doorward.agents.effort.sub_agent_energy import Charge, EnergyAccount
@@ -18,7 +18,8 @@ from doorward.agents.effort.sub_agent_params import parse_params
 from doorward.agents.effort.sub_agent_turns import Turns
 from doorward.agents.effort.sub_agent_work import WORK
 from doorward.commands.effort_services import Priority, RequestKind
-from doorward.core.errors import Conflict, NotFound, Overloaded
+from doorward.core.command import shorten
+from doorward.core.errors import BadParams, Conflict, Looping, NotFound, Overloaded
 from doorward.core.events import SubAgentReported
 from doorward.core.ids import new_id
 from doorward.core.model import Credential
@@ -26,12 +27,16 @@ from doorward.rooms.people import LOCAL
 from doorward.store import subagent_requests as sql
 from doorward.store.subagent_requests import SubAgentRequest
 
-__all__ = ["LOW_ENERGY", "MAX_OPEN", "SubAgent", "SubAgentMessage"]
+__all__ = ["FAILURE_SECONDS", "LOW_ENERGY", "MAX_FAILURES", "MAX_OPEN", "SubAgent", "SubAgentMessage"]
 
 LOW_ENERGY = "low energy"
 """The name under which the agent itself pauses its sub-agent. Only the agent lifts this pause."""
 MAX_OPEN = 10
 """The most open requests of an agent, so that a model that repeats itself cannot fill the queue."""
+
+MAX_FAILURES = 3
+FAILURE_SECONDS = 600.0
+"""So often the same request may fail in so many seconds."""
 
 
 class SubAgent:
@@ -75,7 +80,7 @@ class SubAgent:
     async def close(self) -> None:
         """Stop all work. What can be repeated is queued again; what waits for approval goes on waiting."""
         self._running = False
-        await asyncio.gather(*(job.stop(Stop("close", "Doorward")) for job in list(self._jobs.values())))
+        await asyncio.gather(*(job.stop(Stop("close", "the stop of its agent")) for job in list(self._jobs.values())))
 
     async def queue(
         self, kind: RequestKind, params: dict[str, Any], priority: Priority, *, room: str, asker: str
@@ -84,7 +89,12 @@ class SubAgent:
         if not self._running:
             raise Conflict(f"The sub-agent of {self.agent} is stopped. Nothing was queued.")
         target = parse_params(kind, params).target
+        if priority not in get_args(Priority):
+            raise BadParams(f"Unknown priority {shorten(priority)}. Priorities: {', '.join(get_args(Priority))}.")
+        if not room:
+            raise BadParams("A request to a sub-agent needs the room of its conversation; given: none.")
         self._context.gate.caller(Credential(persona=self.agent, asker=asker, room=room))
+        await self._refuse_loop(kind, target)
         request = SubAgentRequest(
             id=new_id(),
             tenant=LOCAL,
@@ -175,6 +185,22 @@ class SubAgent:
                 if id in self._ended and account.is_collected:
                     del self._ended[id]
             return collected
+
+    async def _refuse_loop(self, kind: str, target: str) -> None:
+        """Refuse a request that failed again and again a moment ago: nothing has changed since."""
+        now, store = self._context.services.clock.now(), self._context.services.store
+        failed = [
+            one.ended_at
+            for one in await sql.newest(store, LOCAL, self.agent, "failed", 2 * MAX_FAILURES)
+            if one.kind == kind and one.ended_at is not None and one.ended_at > now - FAILURE_SECONDS
+            if parse_params(one.kind, one.params).target == target
+        ]
+        if len(failed) >= MAX_FAILURES:
+            raise Looping(
+                f"The same request failed {len(failed)} times in the last {FAILURE_SECONDS / 60:g} minutes.",
+                hint="Read why it failed, and do something else.",
+                retry_after=min(failed) + FAILURE_SECONDS - now,
+            )
 
     def _make_job(self, request: SubAgentRequest) -> Job:
         return Job(self._context, request, self._work[request.kind], self._turns, self._report)

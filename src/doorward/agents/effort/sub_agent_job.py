@@ -17,6 +17,7 @@ from doorward.agents.effort.sub_agent_turns import Rank, Turns
 from doorward.core.classification import Effects
 from doorward.core.errors import DEFECT, DoorwardError
 from doorward.core.escape_invisible import escape_invisible
+from doorward.core.ids import new_id
 from doorward.core.model import Credential, Outcome, Request
 from doorward.gate.approval import Approval
 from doorward.gate.decision_watch import watch_decision
@@ -159,7 +160,7 @@ class Job:
                 params, ticket = json.loads(approval.params), approval.id
             elif self._stop is not None:
                 raise _Stopped
-            elif outcome.code in _RETRIED and (outcome.retry_after or 0.0) <= _MAX_WAIT and retries < _MAX_RETRIES:
+            elif retries < _MAX_RETRIES and outcome.code in _RETRIED and (outcome.retry_after or 1e9) <= _MAX_WAIT:
                 retries += 1
                 await self._rest(outcome)
             else:
@@ -199,7 +200,7 @@ class Job:
             result = await self._work(self)
             await self._end("completed", result=result)
         except (asyncio.CancelledError, _Stopped):
-            await self._settle_stop(self._stop or Stop("close", "Doorward"))
+            await self._settle_stop(self._stop or Stop("close", "Doorward stops"))
         except WorkFailed as failure:
             await self._end("failed", error=failure.reason, result=failure.result)
         except DoorwardError as error:
@@ -224,7 +225,7 @@ class Job:
             params=params,
             ticket=ticket,
             session=f"{DOOR}:{self.request.agent}:{self.request.id}",
-            response=self.request.id,
+            response=new_id(),  # the limit per answer of a model does not concern it
         )
         try:
             return await self.gate.handle(request, self._on_notice)
@@ -294,6 +295,12 @@ class Job:
     async def _settle_stop(self, stop: Stop) -> None:
         """Store what becomes of a request that was stopped."""
         self._leave_turn()
+        try:
+            await self._store_stop(stop)
+        except DoorwardError as error:  # the next process settles it
+            log.warning("the stop of the request %s could not be stored: %s", self.request.id, error)
+
+    async def _store_stop(self, stop: Stop) -> None:
         running, ticket = self._journal.running, self.request.ticket
         if stop.kind == "cancel":
             if ticket:

@@ -113,22 +113,24 @@ async def _test(job: Job, server: str, calls: bool, span: tuple[float, float]) -
 
 async def _offer_tools(job: Job, server: str) -> list[dict[str, str]]:
     """Wait until the tools of a server are commands, and announce them to the agent."""
-    await job.services.upstreams.discover(server)
-    offers = job.services.upstreams.offers_of(server)
-    caller = job.gate.caller(job.credential)
-    allowed = {one.name for one in job.gate.offered(caller, job.request.room)}
+    upstreams, registry = job.services.upstreams, job.services.registry
+    await upstreams.discover(server)
+    offers = upstreams.offers_of(server)
+    if not offers:
+        away = upstreams.get(server).unavailable_error()
+        raise WorkFailed(away.message if away is not None else f"The server {server} offers no tools.")
+    allowed = {one.name for one in job.gate.offered(job.gate.caller(job.credential), job.request.room)}
     tools = [
         {
             "tool": offer.definition.name,
             "command": offer.names.canonical,
             "wire": offer.names.wire,
-            "summary": job.services.registry[offer.names.canonical].summary,
+            "summary": registry[offer.names.canonical].summary,
         }
         for offer in offers
         if offer.names.canonical in allowed
     ]
-    if tools:
-        job.announce_tools(server, tools)
-    elif offers:
-        raise WorkFailed(f"The server {server} is added, but this room's recipe allows none of its tools.")
+    if not tools:
+        raise WorkFailed(f"The server {server} works, but the recipe of this room allows none of its tools.")
+    job.announce_tools(server, tools)
     return tools
