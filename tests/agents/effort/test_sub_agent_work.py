@@ -9,6 +9,8 @@ import pytest
 from sub_agent_house import Yard, yard
 
 from doorward.agents.effort.sub_agent_work import WORK
+from doorward.config.settings import Settings
+from doorward.config.settings.upstream import PackageSettings, UpstreamSettings
 from example_servers import Servers
 
 
@@ -17,7 +19,10 @@ async def house(opened: Any, monkeypatch: Any) -> AsyncIterator[Yard]:
     """A house with three servers, of which one is disabled."""
     servers = Servers()
     monkeypatch.setattr("doorward.app.connect_by_transport", lambda *_: servers.connect)
-    async with yard(opened, work=WORK) as found:
+    nowhere = "http://127.0.0.1:9"
+    packages = PackageSettings(registry="", python_index=f"{nowhere}/simple", npm_registry=nowhere)
+    settings = Settings(upstream=UpstreamSettings(packages=packages))
+    async with yard(opened, work=WORK, changes=settings) as found:
         await servers.known(found.driver.house)
         yield found
 
@@ -65,6 +70,21 @@ async def test_a_server_is_enabled_and_disabled_once_a_person_approves(house: Ya
     await approve(house, id)
     assert (await house.reached(id, "completed")).result["now"] == ("enabled" if on else "disabled")
     assert enabled(house)[server] is on
+
+
+async def test_a_search_finds_servers_for_a_purpose(house: Yard) -> None:
+    id = await queue(house, "search_servers", purpose="what time is it in Tokyo", limit=3)
+    found = await house.reached(id, "completed")
+    assert found.result["items"][0]["server"] == "time"
+    assert len(found.result["items"]) <= 3
+
+
+async def test_an_addition_that_no_server_fits_fails_with_the_nearest(house: Yard) -> None:
+    id = await queue(house, "add_server", purpose="make coffee")
+    failed = await house.reached(id, "failed")
+    assert failed.error.startswith("No server that can be installed fits 'make coffee'. Nearest: powerpoint")
+    assert failed.result["candidates"][0]["server"] == "powerpoint"
+    assert (await house.driver.owner("approval/list")).result["items"] == []
 
 
 async def test_a_room_whose_recipe_allows_no_servers_gets_none(house: Yard) -> None:

@@ -15,11 +15,13 @@ from doorward.agents.effort.sub_agent_params import (
     TestParams,
     parse_params,
 )
+from doorward.core.command import shorten
 from doorward.upstream.packages.known_servers import find_known
 
-MIN_SCORE = 0.35
+MIN_SCORE = 0.4
 """The least score, from 0 to 1, of a server that is installed without its exact name."""
-_CANDIDATES = 5
+_MOST_CANDIDATES = 5
+_CANDIDATE_FACTS = ("server", "score", "reason", "registryType", "url")
 _INSTALL_PARAMS = ("id", "version", "args", "env", "read", "write", "network")
 
 
@@ -32,10 +34,13 @@ async def search_servers(job: Job) -> Any:
 async def add_server(job: Job) -> Any:
     params = _read(job, AddParams)
     installed = job.find_result("mcp/install")
-    server = installed["id"] if installed is not None else _find_configured(job, params)
+    server = installed["id"] if installed is not None else _find_configured(job, params.id, params.server_name)
+    name = "" if server else await _choose(job, params)
+    server = server or _find_configured(job, name)
     if not server:
-        package = await _choose(job, params)
-        installed = await job.call("mcp/install", package, f"Installing {package['server']}.", (20.0, 80.0))
+        given = msgspec.to_builtins(params)  # without the fields that have their defaults
+        package = {"server": name, **{key: given[key] for key in _INSTALL_PARAMS if key in given}}
+        installed = await job.call("mcp/install", package, f"Installing {name}.", (20.0, 80.0))
         server = installed["id"]
     elif not job.services.upstreams.get(server).config.enabled:
         await job.call("mcp/enable", {"id": server}, f"Enabling {server}.", (20.0, 80.0))
@@ -75,32 +80,29 @@ def _read(job: Job, kind: type[Any]) -> Any:
     return params
 
 
-def _find_configured(job: Job, params: AddParams) -> str:
-    """The id of the server if it is in the server file already; then it is only tested."""
-    names = {params.id, params.server_name} - {""}
-    return next((one.id for one in job.services.upstreams if {one.id, one.config.name} & names), "")
+def _find_configured(job: Job, *names: str) -> str:
+    """The id of a server that is in the server file already; then it is not installed again."""
+    wanted = {*names} - {""}
+    return next((one.id for one in job.services.upstreams if {one.id, one.config.name} & wanted), "")
 
 
-async def _choose(job: Job, params: AddParams) -> dict[str, Any]:
-    """Find the server to install: the one of that name, or the best match. Raises WorkFailed with the candidates."""
+async def _choose(job: Job, params: AddParams) -> str:
+    """Choose the server to install: the one of that name, or the best match. Raises WorkFailed with the candidates."""
     known = find_known(params.server_name)
     if known is not None:
-        return _describe_package(known.name, params)
+        return known.name
     words = f"{params.server_name} {params.purpose}".strip()
     found = await job.call("mcp/search", {"purpose": words, "limit": 10}, f"Searching for {words}.", (0.0, 20.0))
-    items = found["items"]
-    named = [one for one in items if params.server_name and params.server_name in (one["name"], one.get("id"))]
+    items = [one for one in found["items"] if one["registryType"] and one["exists"] is not False]
+    named = [one for one in items if params.server_name in (one["server"], one["id"], one["package"])]
     good = [one for one in items if one["score"] >= MIN_SCORE]
-    if not (named or good):
-        candidates = [{"name": one["name"], "score": one["score"]} for one in items[:_CANDIDATES]]
-        names = ", ".join(one["name"] for one in candidates) or "none"
-        raise WorkFailed(f"No server matches {words!r} well enough. Nearest: {names}.", {"candidates": candidates})
-    return _describe_package((named or good)[0]["name"], params)
-
-
-def _describe_package(name: str, params: AddParams) -> dict[str, Any]:
-    given = msgspec.to_builtins(params)  # without the fields that have their defaults
-    return {"server": name, **{key: given[key] for key in _INSTALL_PARAMS if key in given}}
+    if named or good:
+        return str((named or good)[0]["server"])
+    candidates = [{key: one[key] for key in _CANDIDATE_FACTS} for one in found["items"][:_MOST_CANDIDATES]]
+    names = ", ".join(one["server"] for one in candidates) or "none"
+    raise WorkFailed(
+        f"No server that can be installed fits {shorten(words)}. Nearest: {names}.", {"candidates": candidates}
+    )
 
 
 async def _test(job: Job, server: str, calls: bool, span: tuple[float, float]) -> Any:
