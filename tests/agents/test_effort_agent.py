@@ -293,3 +293,13 @@ async def test_a_restart_keeps_the_energy_and_answers_what_was_left(driver: Any)
         await settled(house.company)
         assert agent.level == 10.0
         assert await said(house) == ["Sorry for the wait."]
+
+
+async def test_an_answer_that_a_killed_process_waited_for_is_charged_once(driver: Any) -> None:
+    async with speaking(driver) as house:
+        agent = await hire(house)
+        agent.costs.restore("scripted", [6.0])
+        await agent.note_answer("answer:cut", "desk", "scripted")  # as a process that is killed now leaves it
+    for _ in range(2):
+        async with speaking(driver) as house:
+            assert house.house.effort._agents["worker"].level == 96.0  # the usual cost is not known any more

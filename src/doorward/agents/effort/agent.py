@@ -14,18 +14,18 @@ from typing import Any, Protocol
 import msgspec
 
 from doorward.agents.context import AgentContext
+from doorward.agents.effort.conversation_book import ConversationBook
 from doorward.agents.effort.model_costs import ModelCosts
 from doorward.agents.effort.sub_agent import SubAgent, SubAgentMessage
-from doorward.commands.effort_services import ConversationState, Priority
+from doorward.commands.effort_services import Priority
 from doorward.core.errors import Conflict, DoorwardError, NotFound, Refused
-from doorward.core.events import ConversationChanged
 from doorward.core.model import Credential
 from doorward.gate.energy import Energy
 from doorward.rooms.message import Message
 from doorward.rooms.people import LOCAL
 from doorward.rooms.personas.persona import Effort, Persona
 from doorward.rooms.rooms import Room
-from doorward.store import conversations
+from doorward.store import open_answers
 from doorward.store.conversations import Conversation
 from doorward.upstream import tool_names
 
@@ -36,7 +36,6 @@ _HEAD_START = {"low": 0.0, "medium": 60.0, "high": 300.0}
 _SUB_AGENT_LEVEL = 10.0
 """The level of energy below which the sub-agent is paused."""
 _LOW_ENERGY = "low energy"
-_MAX_LOOKED_AT = 50
 _MAX_DEFERRALS = 3
 """How often in a row a conversation can be left for another one."""
 
@@ -65,7 +64,7 @@ class EffortAgent:
         self, around: AgentContext, persona: str, energy: Energy, find_worker: Callable[[str, str], Worker]
     ) -> None:
         self.id = persona
-        self.conversations: dict[str, Conversation] = {}
+        self.conversations = ConversationBook(around.services, persona, energy)
         self.costs = ModelCosts()
         self.reports: dict[str, list[str]] = {}
         """By room, what the sub-agent reported since the last answer."""
@@ -107,13 +106,14 @@ class EffortAgent:
 
     async def start(self) -> None:
         """Load what a former process left, and go on with it."""
-        services = self._context.services
-        for one in await conversations.of_agent(services.store, LOCAL, self.id):
-            self.conversations[one.room] = one
+        await self.conversations.load()
+        for one in self.conversations:
             if one.unanswered_since is not None:
-                await self._find_unanswered(one)
+                found = await self.conversations.find_unanswered(one)
+                self._work.setdefault(one.room, _Work()).messages += found
         for model in self.models:
             self.costs.restore(model, await self._energy.recent_amounts(LOCAL, self.id, "model", model))
+        await self._charge_interrupted()
         if self.effort.sub_agent:
             self.sub_agent = SubAgent(self._context, self.id, charge=self._charge_sub_agent)
             self.sub_agent.on_message = lambda _: self.wake()
@@ -132,14 +132,19 @@ class EffortAgent:
             await self.sub_agent.close()
             await self.sub_agent.collect_energy()
 
-    async def _find_unanswered(self, one: Conversation) -> None:
-        """Find the messages of people that came after the agent's last answer."""
-        services = self._context.services
-        room = services.rooms.get(LOCAL, one.room)
-        newest = await services.messages.newest(room, _MAX_LOOKED_AT) if room is not None else []
-        since = one.unanswered_since or 0.0
-        found = [each for each in reversed(newest) if each.kind == "human" and each.at >= since and each.text]
-        self._work.setdefault(one.room, _Work()).messages += [(each.id, each.sender) for each in found]
+    async def note_answer(self, key: str, room: str = "", model: str = "") -> None:
+        """Note that a model works on an answer or, without a room, that the answer is there and charged."""
+        store = self._context.services.store
+        await store.write(open_answers.put(self.id, key, room, model) if room else open_answers.close(self.id, key))
+
+    async def _charge_interrupted(self) -> None:
+        """Charge the answers that a former process was waiting for when it ended, each as usual for its model."""
+        persona, store = self.persona, self._context.services.store
+        for key, (room, model) in (await open_answers.of_agent(store, self.id)).items():
+            if persona is not None:
+                cost = self.costs.expect(model)
+                await self._energy.charge(persona.caller, key, cost, kind="model", room=room, subject=model)
+            await store.write(open_answers.close(self.id, key))
 
     async def add_message(self, room: Room, message: Message, asker: str) -> None:
         """Take a message that the agent should answer."""
@@ -148,67 +153,21 @@ class EffortAgent:
         work.messages.append((message.id, asker))
         one.unanswered_since = one.unanswered_since or message.at
         one.until = one.wanted_level = None
-        await self.change(one, "open")
+        await self.conversations.change(one, "open")
         self.wake()
 
-    async def open(self, room: Room, asker: str, priority: Priority = "medium") -> Conversation:
-        """Return the conversation of a room; a new one gets the budget of the persona's file."""
-        now = self._context.services.clock.now()
-        one = self.conversations.get(room.id)
-        if one is None:
-            one = self.conversations[room.id] = Conversation(
-                tenant=LOCAL,
-                agent=self.id,
-                room=room.id,
-                state="open",
-                priority=priority,
-                asker=asker,
-                created_at=now,
-                updated_at=now,
-            )
-            if self.effort.budget is not None:
-                await self._energy.set_budget(
-                    LOCAL, "conversation", f"{self.id}@{room.id}", "energy", self.effort.budget
-                )
-        one.asker = asker
-        return one
-
-    async def change(self, one: Conversation, state: ConversationState, note: str = "") -> None:
-        """Store and publish the state of a conversation."""
-        services = self._context.services
-        one.state, one.note, one.updated_at = state, note, services.clock.now()
-        event = ConversationChanged(tenant=LOCAL, at=one.updated_at, agent=self.id, room=one.room, state=state)
-        await services.store.write(conversations.put(one), then=lambda: services.events.publish(event))
-
-    def require(self, room: str) -> Conversation:
-        found = self.conversations.get(room)
-        if found is None:
-            there = ", ".join(list(self.conversations)[:10]) or "none"
-            raise NotFound(f"{self.id} has no conversation {room[:80]!r}. Conversations: {there}.")
-        return found
-
-    async def await_energy(self, room: str, level: float) -> float:
-        """Pause a conversation until the energy has recovered; return the level that is waited for."""
-        one, most = self.require(room), self._context.services.settings.energy.ceiling
-        one.wanted_level = min(level, most)
-        await self.change(one, "awaiting_energy", f"It waits until the energy is {one.wanted_level:g}.")
-        return one.wanted_level
-
-    async def snooze(self, room: str, minutes: float) -> None:
-        one = self.require(room)
-        one.until = self._context.services.clock.now() + 60.0 * minutes
-        await self.change(one, "snoozed", f"It is snoozed for {minutes:g} minutes.")
-
     async def end(self, room: str) -> Conversation:
-        one = self.require(room)
-        one.unanswered_since = one.until = one.wanted_level = None
-        self._work.pop(room, None) if room not in self.working else self._work[room].messages.clear()
-        await self.change(one, "ended")
-        return one
+        work = self._work.get(room)
+        if work is not None:
+            work.messages.clear()
+        return await self.conversations.end(room)
+
+    async def open(self, room: Room, asker: str, priority: Priority = "medium") -> Conversation:
+        return await self.conversations.open(room, asker, priority, self.effort.budget)
 
     def select(self, room: str, instead_of: str) -> None:
         """Work on another conversation before this one. Raises NotFound or Conflict."""
-        one, work = self.require(room), self._work.get(instead_of)
+        one, work = self.conversations.require(room), self._work.get(instead_of)
         if one.unanswered_since is None:
             raise Conflict(f"The conversation {room!r} waits for no answer (it is {one.state}).")
         if work is not None:
@@ -294,7 +253,7 @@ class EffortAgent:
                     return
                 if one.state != "open":
                     one.until = one.wanted_level = None
-                    await self.change(one, "open")
+                    await self.conversations.change(one, "open")
                 if one.room == self._selected:
                     self._selected = ""
                 work.topic = work.messages[0]
@@ -305,7 +264,7 @@ class EffortAgent:
                 work.deferrals = 0
             if not work.messages:
                 one.unanswered_since = None
-                await self.change(one, "answered")
+                await self.conversations.change(one, "answered")
         except DoorwardError as error:
             log.warning("a conversation of %s in %s could not be continued: %s", self.id, one.room, error)
         finally:
@@ -338,24 +297,18 @@ class EffortAgent:
         self.reports.pop(one.room, None)
 
     async def _stop_for_budget(self, one: Conversation, reason: str) -> None:
-        await self.change(one, "out_of_budget", reason)
-        await self.say(one.room, f"I pause here: {reason} Somebody who may do so can give me more (effort/budget).")
-
-    async def say(self, room: str, text: str) -> None:
-        """Post a message of the agent that no model wrote."""
-        services = self._context.services
-        found, one = services.rooms.get(LOCAL, room), self.conversations.get(room)
-        if found is not None and not found.archived and self.id in found.members:
-            behalf = one.asker if one is not None else ""
-            await services.messages.post(found, self.id, "ai", text, behalf=behalf, notify=False)
+        await self.conversations.change(one, "out_of_budget", reason)
+        await self.conversations.say(
+            one.room, f"I pause here: {reason} Somebody who may do so can give me more (effort/budget)."
+        )
 
     async def on_budget(self) -> None:
         """Go on with the conversations that waited for a budget, as far as they have one now."""
-        for one in list(self.conversations.values()):
+        for one in self.conversations:
             if one.state == "out_of_budget":
                 state = await self._energy.check_budgets(LOCAL, self.id, one.room)
                 if state.allowed:
-                    await self.change(one, "open")
+                    await self.conversations.change(one, "open")
         self.wake()
 
     def _regulate_sub_agent(self, level: float) -> None:
@@ -387,13 +340,14 @@ class EffortAgent:
             return
         self.reports.setdefault(request.room, []).append(message.message)
         if message.report == "error":
-            await self.say(request.room, f"I could not get a tool for this: {message.message}")
+            await self.conversations.say(request.room, f"I could not get a tool for this: {message.message}")
             return
-        one, work = self.conversations.get(request.room), self._work.get(request.room)
-        if one is not None and work is not None and work.topic is not None and one.state in ("answered", "open"):
-            work.messages.append(work.topic)
+        one, work = self.conversations.get(request.room), self._work.setdefault(request.room, _Work())
+        topic = work.topic or await self.conversations.find_last_question(request.room)
+        if one is not None and topic is not None and one.state in ("answered", "open"):
+            work.messages.append(topic)
             one.unanswered_since = one.unanswered_since or self._context.services.clock.now()
-            await self.change(one, "open")
+            await self.conversations.change(one, "open")
         self.wake()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

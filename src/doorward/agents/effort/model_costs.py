@@ -29,18 +29,19 @@ class ModelCosts:
         known = self._costs.get(model)
         return statistics.median(known) if known else None
 
+    def expect(self, model: str, place: int = 1) -> float:
+        """Return what the next answer of a model will cost; `place` is its place in the list."""
+        known = self.median(model)
+        return _UNKNOWN * place if known is None else known
+
     def choose(self, models: Sequence[str], level: float) -> str:
         """Choose the dearest model whose answer the level covers; the cheapest if it covers none.
 
         The models are listed from cheap to dear. What they really cost decides where it is known.
         """
-        costs = {one: self._expected(one, place) for place, one in enumerate(models, 1)}
+        costs = {one: self.expect(one, place) for place, one in enumerate(models, 1)}
         affordable = [one for one in models if costs[one] <= max(level, 0.0)]
         return max(affordable, key=costs.__getitem__) if affordable else min(models, key=costs.__getitem__)
-
-    def _expected(self, model: str, place: int) -> float:
-        known = self.median(model)
-        return _UNKNOWN * place if known is None else known
 
 
 def answer_share(level: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Mapping
 from typing import Any
@@ -59,7 +60,7 @@ class TurnRegulation:
         level = self._agent.level
         others = [
             f"{one.room} ({one.priority})"
-            for one in self._agent.conversations.values()
+            for one in self._agent.conversations
             if one.unanswered_since is not None and one.room != self._room
         ]
         lines = [f"Your energy is {level:.0f} of 100 ({status(level)}); work costs energy, and time restores it."]
@@ -71,11 +72,12 @@ class TurnRegulation:
     async def measure(self, model: Model, work: Awaitable[ModelAnswer]) -> ModelAnswer:
         """Charge the time that a model takes, also if it fails."""
         began, key, answer = self._clock.steady(), f"answer:{new_id()}", None
+        await self._agent.note_answer(key, self._room, model.name)
         try:
             answer = await work
             return answer
         finally:
-            await self._charge(key, model.name, self._clock.steady() - began, answer)
+            await asyncio.shield(self._charge(key, model.name, self._clock.steady() - began, answer))
 
     async def _charge(self, key: str, model: str, seconds: float, answer: ModelAnswer | None) -> None:
         persona = self._agent.persona
@@ -95,6 +97,7 @@ class TurnRegulation:
             tokens=tokens,
             dollars=(spent.dollars or 0.0) if spent is not None else 0.0,
         )
+        await self._agent.note_answer(key)
 
     async def run_tool(self, call: ParsedCall) -> CallResult | None:
         """Run a tool of the agent itself; None for any other call."""
@@ -117,10 +120,12 @@ class TurnRegulation:
             case tools.THINK:
                 return self._think()
             case tools.AWAIT_ENERGY:
-                level = await agent.await_energy(self._room, _number(name, given, "level", -1_000.0, 1_000_000.0))
+                level = await agent.conversations.await_energy(
+                    self._room, _number(name, given, "level", -1_000.0, 1_000_000.0)
+                )
                 return self._leave(f"This conversation goes on when the energy is {level:g}.")
             case tools.SNOOZE:
-                await agent.snooze(self._room, _number(name, given, "minutes", 1, tools.LONGEST_SNOOZE))
+                await agent.conversations.snooze(self._room, _number(name, given, "minutes", 1, tools.LONGEST_SNOOZE))
                 return self._leave("Snoozed.")
             case tools.SELECT:
                 agent.select(_text(name, given, "conversation"), self._room)

@@ -207,9 +207,9 @@ class EffortAgents:
 
     async def set_priority(self, ctx: Context, room: str, agent: str, priority: Priority) -> ConversationFacts:
         found = self._find_in_room(ctx, room, agent)
-        one = found.require(room)
+        one = found.conversations.require(room)
         one.priority = priority
-        await found.change(one, one.state, one.note)  # type: ignore[arg-type]
+        await found.conversations.change(one, one.state, one.note)  # type: ignore[arg-type]
         found.wake()
         return await self._describe_conversation(one)
 
