@@ -203,6 +203,7 @@ async def test_use_and_failures_can_be_queried(house):
         ("time", "now", True, None),
     ]
     assert called[0]["parameters"] == {"zone": "UTC", "password": "[redacted]"}
+    assert (called[0]["conversation_id"], called[0]["energy_consumed"]) == (called[0]["room"], 0.0)
     used = (await house.driver.owner("data/list", collection="mcp_servers")).result["items"]
     shown = {one["id"]: (one["total_invocations"], one["total_failures"], one["enabled"]) for one in used}
     assert shown == {"time": (2, 1, True), "files": (0, 0, True)}

@@ -266,9 +266,9 @@ def _tool_use(names: ScopeSql) -> str:
     )
     return (
         f"SELECT call AS id, {_SERVER} AS server_id, {_TOOL} AS tool_name, command, at / 1000000.0 AS timestamp,"
-        f" caller, room, {params} AS parameters, spent AS energy_consumed, duration / 1000.0 AS duration_ms,"
-        " status = 'done' AS success, CASE status WHEN 'failed' THEN code END AS code,"
-        f" CASE status WHEN 'failed' THEN {note} END AS error, seq"
+        f" caller, room, room AS conversation_id, {params} AS parameters, spent AS energy_consumed,"
+        " duration / 1000.0 AS duration_ms, status = 'done' AS success,"
+        f" CASE status WHEN 'failed' THEN code END AS code, CASE status WHEN 'failed' THEN {note} END AS error, seq"
         f" FROM {names.schema}.ledger AS l WHERE tenant = {names.tenant} AND {_in_scope(names, 'room')}"
         f" AND {_is_no_secret(names, 'l.room')} AND {_CALLED}"
     )
@@ -351,8 +351,8 @@ SYSTEM: dict[str, SystemCollection] = {
         SystemCollection(
             "mcp_tool_invocations",
             _fields(
-                "id server_id tool_name command timestamp:time caller room parameters:json energy_consumed:number"
-                " duration_ms:number success:boolean code error"
+                "id server_id tool_name command timestamp:time caller room conversation_id parameters:json"
+                " energy_consumed:number duration_ms:number success:boolean code error"
             ),
             _tool_use,
             tie="seq",

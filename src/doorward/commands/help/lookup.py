@@ -124,6 +124,9 @@ class CommandDescription(TypedDict):
     access: Annotated[str, Meta(description="The access level that the caller needs")]
     safety: Safety
     cost: float
+    estimatedEnergyCost: Annotated[
+        float | None, Meta(description="The energy of a run, learned from its last runs; null if it never ran")
+    ]
     timeoutSeconds: float
     undo: Annotated[str, Meta(description="yes, or no and why")]
     humansOnly: bool
@@ -163,11 +166,11 @@ async def describe(
     ruling = ctx.get_ruling(found.name)
     if not ruling.allowed:
         raise NotPermitted(ruling.reason, rule=ruling.rule)
-    return describe_command(found)
+    return describe_command(found, ctx.services.energy.estimate(ctx.caller.tenant, found.name))
 
 
-def describe_command(command: Command) -> CommandDescription:
-    """Describe a command's declaration as data."""
+def describe_command(command: Command, estimate: float | None) -> CommandDescription:
+    """Describe a command's declaration as data, with an estimate of its energy."""
     facts = command.facts
     return {
         "name": command.name,
@@ -180,6 +183,7 @@ def describe_command(command: Command) -> CommandDescription:
         "access": facts.access.label,
         "safety": facts.safety,
         "cost": facts.cost,
+        "estimatedEnergyCost": estimate,
         "timeoutSeconds": facts.timeout,
         "undo": "yes" if isinstance(facts.undo, Undo) else f"no: {facts.undo.why}",
         "humansOnly": facts.humans_only,
