@@ -112,7 +112,9 @@ async def test_the_house_model_suggests_steps_to_a_small_model(keeper: Kept) -> 
     answer = (await keeper.ask("how many kites are there")).result
     suggestion = 'Make this call now, it fits the request: {"name": "data_count", "arguments": {"collection": "kites"}}'
     assert suggestion in script.shown[0].instructions
-    assert "answer" not in str((script.shown[0].shape or {})["anyOf"][-1]["properties"])
+    (only,) = (script.shown[0].shape or {})["anyOf"]
+    assert only["properties"]["arguments"]["const"] == {"collection": "kites"}
+    assert [list(one["properties"]) for one in (script.shown[1].shape or {})["anyOf"]] == [["answer"]]
     assert [one["status"] for one in answer["toolCalls"]] == ["done"]  # its own call is no quotation
     assert script.shown[1].turns[-1].text.endswith('This answer fits the request: {"answer": "There are 2 kites."}')
 

@@ -48,7 +48,7 @@ def _build_shape(
 ) -> Mapping[str, Any]:
     """Build the schema of the answer. A suggested step is made as it is: small models alter what they copy."""
     if step is not None and next_step == "any":
-        tools = [one for one in made.tools if one.command == step.command]
+        tools = [one for one in made.tools if step.command and one.command == step.command]
         exact = {"type": "object", "const": dict(step.params)}
         return build_shape([msgspec.structs.replace(one, schema=exact) for one in tools[:1]], words_too=not tools)
     callable_tools, words_too = list_callable(made, next_step, is_first=is_first)
