@@ -10,9 +10,11 @@ from doorward.commands.families import FAMILIES
 from doorward.core.registry import Registry
 from example_servers import Servers
 
-ELSEWHERE = ("system/shutdown", "mcp/login", "draft/", "model/use", "model/add", "effort/", "conversation/")
-"""These end the house, wait for a person at a browser, or need the draft of an agent, an agent at work or a model that
-is installed; they have tests of their own."""
+ELSEWHERE = (
+    *("system/shutdown", "mcp/login", "mcp/install", "draft/", "model/use", "model/add", "effort/", "conversation/"),
+)
+"""These end the house, wait for a person at a browser, download packages, or need the draft of an agent, an agent at
+work or a model that is installed; they have tests of their own."""
 COMMANDS = [command for command in Registry(FAMILIES) if not command.name.startswith(ELSEWHERE)]
 WORDS = "sh/"
 """The words of the session shell, whose examples all run in one house, in their own tests."""

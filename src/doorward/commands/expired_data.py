@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 from doorward.commands.context import Services
+from doorward.commands.servers.server_file import remove_unused_installations
 from doorward.core.errors import LedgerUnavailable
 from doorward.store import before_images, idempotency, keeper_waits, long_results
 
@@ -28,6 +29,7 @@ async def delete_expired(services: Services) -> None:
         keeper_waits.forget(now - _KEEPER_STATE_SECONDS),
         idempotency.forget(now - idempotency.retention_seconds(limits)),
     )
+    await remove_unused_installations(services)
     dropped = await before_images.drop_beyond(services.store, limits.undo_bytes)
     if dropped:
         log.info("the undo history of %d executions was dropped (setting limits.undo_bytes)", dropped)

@@ -113,6 +113,12 @@ async def of_call(store: Store, tenant: str, call: str) -> list[BeforeImage]:
     return [_image(row) for row in rows]
 
 
+async def list_texts(store: Store, kind: str) -> list[bytes]:
+    """The previous bytes of every change of this kind that is still kept, undone or not."""
+    rows = await store.read("SELECT before FROM before_images WHERE kind = ? AND before IS NOT NULL", (kind,))
+    return [row["before"] for row in rows]
+
+
 class ChangeTrace(msgspec.Struct, frozen=True):
     """A before-image without its bytes, which may be large."""
 

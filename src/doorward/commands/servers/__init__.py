@@ -2,11 +2,13 @@
 
 from doorward.commands.servers import (
     calls,
+    check,
     client_import,
     elicitation,
     install,
     login,
     resources,
+    search,
     server_file,
     status,
     tools,
@@ -15,12 +17,14 @@ from doorward.commands.servers.family import family
 
 __all__ = [
     "calls",
+    "check",
     "client_import",
     "elicitation",
     "family",
     "install",
     "login",
     "resources",
+    "search",
     "server_file",
     "status",
     "tools",

@@ -70,7 +70,7 @@ class InstalledServer(TypedDict):
             {"package": "@modelcontextprotocol/server-memory", "registryType": "npm", "id": "notes"},
         ),
     ],
-    related=["mcp/test", "mcp/remove"],
+    related=["mcp/search", "mcp/test", "mcp/remove"],
     server_wide=True,
     secret=("env",),
     widens_access=True,
@@ -162,15 +162,20 @@ async def _find_agreed_plan(ctx: Context, wish: InstallWish, confirmed: str) -> 
         return approved
     if ctx.caller.kind != "human":
         raise NotApproved("Nobody saw what would be installed, so nothing was installed.", hint="Run the call again.")
+    installer = _make_installer(ctx)
+    shown = await installer.load_plan(confirmed)
+    if shown is not None and shown.fits(wish.id, wish.choice):
+        return shown
     ctx.execution.progress(0.1, f"resolving {wish.choice}")
-    made = await _make_installer(ctx).make_plan(wish.id, wish.choice)
+    made = await installer.make_plan(wish.id, wish.choice)
     if confirmed == made.digest:
         return made
     facts = describe_plan(wish, made)
     what = f"{made.package.name} {made.package.version} ({made.package.hash}) from {made.registry}"
     if confirmed:
         raise Conflict(
-            f"The plan is another one now, {made.digest}: {what}. Given {shorten(confirmed)}. Nothing was installed.",
+            f"There is no such plan any more. Now it is {made.digest}: {what}. Given {shorten(confirmed)}. Nothing was"
+            " installed.",
             hint="Look at the new plan, and give its digest.",
             result=facts,
         )
@@ -188,10 +193,6 @@ async def _make_wish(ctx: Context, given: Mapping[str, Any]) -> InstallWish:
     check_id(id)
     if known is not None and known.arguments and not given["args"]:
         raise BadParams(f"The server {known.name} needs args: {known.arguments}.")
-    lacking = [one.name for one in (known.variables if known else ()) if one.required and one.name not in given["env"]]
-    if lacking and known is not None:
-        example = ", ".join(f'"{name}": "${{{name}}}"' for name in lacking)
-        raise BadParams(f"The server {known.name} needs env: {{{example}}}.")
     network = given["network"]
     if network is None:
         network = known is not None and known.network is True

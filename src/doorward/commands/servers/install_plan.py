@@ -57,6 +57,11 @@ def find_warnings(wish: InstallWish, plan: InstallPlan) -> list[str]:
     scripts = [one.name for one in plan.packages if one.has_scripts]
     if scripts:
         found.append(f"Install scripts of {', '.join(scripts[:5])} do not run; what they would set up is missing.")
+    given = wish.entry.get("env", {})
+    read = wish.known.variables if wish.known is not None else ()
+    lacking = [one.name for one in read if one.required and one.name not in given]
+    if lacking:
+        found.append(f"It needs variables that env does not have: {', '.join(lacking)}.")
     if wish.entry.get("sandbox", {}).get("network"):
         found.append("It may use the network, also to reach services of this machine.")
     if wish.known is None or wish.known.network is None:

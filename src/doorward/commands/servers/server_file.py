@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, TypedDict
 
 from msgspec import Meta
 
-from doorward.commands.context import Context
+from doorward.commands.context import Context, Services
 from doorward.commands.servers.family import family
+from doorward.config import files
 from doorward.core import redact
 from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.command import Example, Undo, shorten
-from doorward.core.errors import BadParams, Conflict
+from doorward.core.errors import BadParams, Conflict, DoorwardError
 from doorward.store import before_images
 from doorward.store.before_images import BeforeImage
 from doorward.store.sqlite import Statement
 from doorward.upstream import inferred_grants, server_entry
+from doorward.upstream.packages import installation
 from doorward.upstream.server_entry import make_id
 from doorward.upstream.server_file import BadServerFile
 from doorward.upstream.variables import describe_plain_secrets, find_secrets_in_words
+
+log = logging.getLogger(__name__)
 
 _PLACE = re.compile(r"(?:servers\[\d+\]|mcpServers(?:\.\w+|\[[^]]*\]))\.?")
 KIND = "servers"
@@ -93,6 +99,20 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
         )
         await book.save(now, image.before)
     return {"file": image.target, "now": "as before" if image.before is not None else "removed"}
+
+
+async def remove_unused_installations(services: Services) -> None:
+    """Remove installed packages that neither the server file nor a version of it that can be restored names."""
+    if not (services.home / installation.FOLDER).is_dir():
+        return
+    try:
+        now = await services.servers.text()
+    except (DoorwardError, files.UnreadableFile):  # nobody knows which packages it needs
+        return
+    texts = [now, *await before_images.list_texts(services.store, KIND)]
+    named = [text.decode("utf-8", "replace") for text in texts if text is not None]
+    for folder in await asyncio.to_thread(installation.remove_unused, services.home, named):
+        log.info("removed %s, which nothing uses", folder)
 
 
 def _before_image(ctx: Context, before: bytes | None, after: bytes | None) -> Statement:

@@ -1,4 +1,4 @@
-"""Commands mcp/servers, mcp/restart, mcp/test and mcp/logs: the state of upstream servers."""
+"""Commands mcp/servers, mcp/restart and mcp/logs: the state of upstream servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from doorward.core.classification import Access, Effects, Safety, Tier
 from doorward.core.clock import to_iso
 from doorward.core.command import READS_ONLY, Example, NoUndo
 from doorward.core.errors import Conflict
-from doorward.upstream import inferred_grants
 from doorward.upstream.client_files import ClientMachine
 from doorward.upstream.client_import import find_missing
 from doorward.upstream.tool_offers import find_unknown_names
@@ -147,64 +146,6 @@ def describe_server(upstreams: Upstreams, upstream: Upstream) -> ServerFacts:
         "memoryMb": round(stats.memory_bytes / 1_048_576, 1),
         "lastError": stats.last_error,
         "lastErrorAt": stats.last_error_at,
-    }
-
-
-class ServerTest(TypedDict):
-    server: str
-    enabled: Annotated[bool, Meta(description="Whether it is also connected outside this test")]
-    ok: bool
-    problem: Annotated[str, Meta(description="What went wrong; empty if nothing did")]
-    seconds: Annotated[float, Meta(description="The time until it listed what it offers")]
-    protocolVersion: str
-    itself: Annotated[str, Meta(description="The name and version that it reports")]
-    tools: list[str]
-    resources: int
-    prompts: int
-    log: Annotated[list[str], Meta(description="Its last log lines")]
-    advice: Annotated[list[str], Meta(description="What its entry may lack, if the test failed")]
-
-
-@family.command(
-    "test",
-    tier=Tier.SYSTEM,
-    effects=Effects.READ | Effects.OPEN_WORLD,
-    access=Access.ROOT,
-    safety=Safety.CAUTION,
-    cost=5,
-    timeout=600,
-    undo=NoUndo("nothing changes in Doorward; the server may have effects of its own when it starts"),
-    examples=[Example("does the server time work", {"server": "time"})],
-    related=["mcp/servers", "mcp/logs"],
-    humans_only=True,
-    server_wide=True,
-    is_status_poll=True,
-)
-async def test_server(ctx: Context, server: ServerId) -> ServerTest:
-    """Test an upstream MCP server: open a new connection, list what the server offers, and disconnect.
-
-    A running server is not disturbed, and a disabled server stays disabled. Only servers in the server file can be
-    tested, and only by callers who may add servers.
-    """
-    began = ctx.services.clock.steady()
-    ctx.execution.progress(None, f"connecting to {server}")
-    tried = await ctx.services.upstreams.test(server)
-    config = ctx.services.upstreams.get(server).config
-    return {
-        "server": server,
-        "enabled": config.enabled,
-        "ok": tried.ok,
-        "problem": tried.problem,
-        "seconds": round(ctx.services.clock.steady() - began, 3),
-        "protocolVersion": tried.protocol_version,
-        "itself": tried.calls_itself,
-        "tools": list(tried.tools),
-        "resources": tried.resources,
-        "prompts": tried.prompts,
-        "log": list(tried.log),
-        "advice": []
-        if tried.ok
-        else inferred_grants.find_hidden_paths(config, ctx.services.home, ctx.services.servers.environment),
     }
 
 

@@ -11,17 +11,24 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from doorward.config import files
 from doorward.core.errors import CommandFailed, Conflict
 
 FOLDER = "servers-installed"
 _UNFINISHED = ".installing-"
+_PLANS = ".plans"
+_PLAN_SECONDS = 86_400.0
+"""How long a plan is kept for the person who saw it."""
+_DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
 def find_installation(home: Path, id: str) -> str:
@@ -42,17 +49,19 @@ class Staging:
         self._plans = plans
         self._lock = -1
         self._final: Path | None = None
+        self._folder = Path()
+        """The locked folder. It exists until the installation is in the server file, or removed."""
         self.path = Path()
 
     async def __aenter__(self) -> Self:
         try:
             self._root.mkdir(0o700, exist_ok=True)
             if self._plans:
-                self.path = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{self._id}-plan-", dir=self._root))
+                self._folder = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{self._id}-plan-", dir=self._root))
             else:
-                self.path = self._root / f"{_UNFINISHED}{self._id}"
-                self.path.mkdir(0o700, exist_ok=True)
-            self._lock = lock_folder(self.path)
+                self._folder = self._root / f"{_UNFINISHED}{self._id}"
+                self._folder.mkdir(0o700, exist_ok=True)
+            self._lock = lock_folder(self._folder)
         except OSError as error:
             raise CommandFailed(f"{self._root} cannot be used: {error.strerror or error}.") from error
         if self._lock < 0:
@@ -61,7 +70,12 @@ class Staging:
                 hint="Wait until that installation ends: doorward executions lists it.",
             )
         try:
-            await asyncio.to_thread(_empty, self.path)
+            self.path = self._folder / "content"
+            await asyncio.to_thread(shutil.rmtree, self.path, ignore_errors=True)
+            self.path.mkdir(0o700)
+        except OSError as error:
+            self._unlock()
+            raise CommandFailed(f"{self.path} cannot be created: {error.strerror or error}.") from error
         except BaseException:
             self._unlock()
             raise
@@ -100,7 +114,7 @@ class Staging:
             shutil.rmtree(self._final, ignore_errors=True)
             with contextlib.suppress(OSError):  # other versions are in it
                 self._final.parent.rmdir()
-        shutil.rmtree(self.path, ignore_errors=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
         self._unlock()
 
     def _unlock(self) -> None:
@@ -125,6 +139,34 @@ def lock_folder(folder: Path) -> int:
     return -1
 
 
+def save_plan(home: Path, digest: str, text: bytes) -> None:
+    """Keep a plan for a while, so that what a person saw can be installed later."""
+    folder = home / FOLDER / _PLANS
+    try:
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        files.replace_file(folder / f"{digest}.json", text)
+    except OSError as error:
+        raise CommandFailed(f"The plan cannot be kept: {error.strerror or error}.") from error
+
+
+def load_plan(home: Path, digest: str) -> bytes | None:
+    """The text of a plan; None if there is none."""
+    if not _DIGEST.fullmatch(digest):
+        return None
+    try:
+        return (home / FOLDER / _PLANS / f"{digest}.json").read_bytes()
+    except OSError:
+        return None
+
+
+def _remove_old_plans(folder: Path) -> None:
+    oldest = time.time() - _PLAN_SECONDS
+    for file in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime < oldest:
+                file.unlink()
+
+
 def remove_unused(home: Path, texts: Iterable[str]) -> list[str]:
     """Remove unfinished installations, and finished ones that none of these server files names. Returns their paths."""
     root = home / FOLDER
@@ -133,6 +175,9 @@ def remove_unused(home: Path, texts: Iterable[str]) -> list[str]:
     kept = list(texts)
     removed = []
     for place in sorted(root.iterdir()):
+        if place.name == _PLANS:
+            _remove_old_plans(place)
+            continue
         if place.name.startswith(_UNFINISHED):
             removed += _remove_unlocked(place)
             continue
@@ -165,11 +210,3 @@ def _remove_unlocked(folder: Path) -> list[str]:
     finally:
         os.close(lock)
     return [str(folder)]
-
-
-def _empty(folder: Path) -> None:
-    for entry in list(os.scandir(folder)):
-        if entry.is_dir(follow_symlinks=False):
-            shutil.rmtree(entry.path)
-        else:
-            os.unlink(entry.path)

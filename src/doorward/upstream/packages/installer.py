@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from doorward.config.settings import Settings
 from doorward.core.errors import CommandFailed
 from doorward.sandbox.sandbox import Sandbox
 from doorward.upstream.packages import npm, pypi
 from doorward.upstream.packages.addresses import find_addresses
-from doorward.upstream.packages.installation import Staging
+from doorward.upstream.packages.installation import Staging, load_plan, save_plan
 from doorward.upstream.packages.package_manager import PackageManager
 from doorward.upstream.packages.plan import InstallPlan, PackageChoice
 
@@ -33,7 +36,18 @@ class Installer:
         await manager.check_sandbox()
         async with Staging(self._home, id, plans=True) as staging:
             make = npm.make_plan if choice.registry_type == "npm" else pypi.make_plan
-            return await make(manager, staging.path, id, choice)
+            plan = await make(manager, staging.path, id, choice)
+        await asyncio.to_thread(save_plan, self._home, plan.digest, msgspec.json.encode(plan))
+        return plan
+
+    async def load_plan(self, digest: str) -> InstallPlan | None:
+        """A plan that was made before, by its digest; None if it is not kept any more."""
+        text = await asyncio.to_thread(load_plan, self._home, digest) if digest else None
+        try:
+            plan = msgspec.json.decode(text, type=InstallPlan) if text is not None else None
+        except msgspec.MsgspecError:
+            return None
+        return plan if plan is not None and plan.digest == digest else None
 
     async def install(self, staging: Staging, plan: InstallPlan, report: Report) -> tuple[Path, dict[str, Any]]:
         """Install the plan into its folder. Returns the folder, and the command of the server for its entry."""

@@ -66,6 +66,12 @@ class InstallPlan(msgspec.Struct, frozen=True, kw_only=True):
     def digest(self) -> str:
         return hashlib.sha256(msgspec.msgpack.encode(self)).hexdigest()[:32]
 
+    def fits(self, id: str, choice: PackageChoice) -> bool:
+        """Whether this is a plan for this package under this id."""
+        wanted = (id, choice.registry_type, choice.name.lower())
+        same = wanted == (self.id, self.registry_type, self.package.name.lower())
+        return same and choice.version in ("", self.package.version)
+
 
 def find_similar_name(name: str, known: Mapping[str, str]) -> str:
     """The known package whose name this one resembles without being it; empty for none."""
