@@ -25,11 +25,26 @@ async def scouted(driver):
     house = driver.house
     async with run_personas(house.gate, house.services, house.models, house.effort):
         yield driver
+        await until(lambda: idle(driver))
+
+
+async def idle(driver):
+    (scout,) = (await driver.owner("effort/status")).result["items"]
+    return not scout["working"] and not scout["conversations"].get("open")
 
 
 async def ran(driver, command, **params):
     outcome = await driver.owner(command, **params)
     conforms(driver, command, outcome)
+    return outcome.result
+
+
+async def requested(driver):
+    """A request to the sub-agent, which the owner makes in a conversation with its agent."""
+    room = (await ran(driver, "conversation/start", agent="scout", text="Hello"))["room"]
+    outcome = await driver.ask("effort/request", by="", room=room, params=SEARCH)
+    assert outcome.status == "done", outcome
+    conforms(driver, "effort/request", outcome)
     return outcome.result
 
 
@@ -129,7 +144,7 @@ async def test_budgets_are_of_things_that_exist_and_are_removed_with_null(scoute
 async def test_a_request_waits_while_the_sub_agent_is_paused_and_can_be_cancelled(scouted):
     paused = await ran(scouted, "effort/pause", agent="scout")
     assert (paused["subAgent"], paused["pausedBy"]) == ("paused", "owner")
-    asked = await ran(scouted, "effort/request", **SEARCH)
+    asked = await requested(scouted)
     assert (asked["state"], asked["kind"]) == ("queued", "search_servers")
     (listed,) = (await ran(scouted, "effort/requests", state="queued"))["items"]
     assert listed["id"] == asked["id"]
@@ -141,11 +156,12 @@ async def test_a_request_waits_while_the_sub_agent_is_paused_and_can_be_cancelle
 
 async def test_other_agents_cannot_use_its_sub_agent_and_none_can_give_itself_more(scouted):
     await scouted.owner("room/create", name="den", recipe="admin")
+    await scouted.owner("room/join", name="den", member="scout")
     other = await scouted.ask("effort/request", by="helper", room="den", params=SEARCH)
     assert other.code == "not_permitted"
     assert "Only people and scout itself" in other.message
     await ran(scouted, "effort/pause", agent="scout")
-    mine = await ran(scouted, "effort/request", **SEARCH)
+    mine = await requested(scouted)
     foreign = await scouted.ask("effort/cancel", by="helper", room="den", params={"request": mine["id"]})
     assert foreign.code == "not_found"
     more = {"scope": "agent", "id": "scout", "unit": "energy", "amount": 1000}
@@ -172,9 +188,11 @@ EXAMPLES = [
 async def test_the_example_works(scouted, name, example):
     await scouted.owner("room/say", name="general", text="@scout How many rooms do we have?")
     await until(lambda: answered(scouted, "general"))
-    dry = await scouted.ask(name, by="", room="", params=dict(example.params), dry_run=True)
+    begun = await ran(scouted, "conversation/start", agent="scout", text="Hello")
+    room = begun["room"] if name == "effort/request" else ""  # the room to which its sub-agent reports
+    dry = await scouted.ask(name, by="", room=room, params=dict(example.params), dry_run=True)
     assert (dry.status, dry.code) == ("done", "dry_run")
-    outcome = await scouted.ask(name, by="", room="", params=dict(example.params))
+    outcome = await scouted.ask(name, by="", room=room, params=dict(example.params))
     if name == "effort/cancel":  # nobody has made that request
         assert outcome.code == "not_found"
     else:

@@ -20,8 +20,12 @@ SAMPLES = {
     "command": "data_list",
     "collection": "rooms",
     "user": "anna",
+    "agent": "scout",
+    "room": "lab",
+    "scope": "agent",
+    "unit": "energy",
 }
-OF_TAG = {"recipes": "quiet", "personas": "scribe"}
+OF_TAG = {"recipes": "quiet", "personas": "scribe", "effort": "scout"}
 QUERIES = {"waitForMessages": {"seconds": 0}, "searchMessages": {"words": "pump"}}
 """What these must be asked in the query."""
 
