@@ -13,7 +13,7 @@ from starlette.routing import Route
 from doorward import __version__
 from doorward.commands.context import Services
 from doorward.core.errors import DEFECT, Broken
-from doorward.core.events import CommandExecuted
+from doorward.core.events import CommandExecuted, EnergyChanged, SubAgentReported
 from doorward.doors.console.static_files import ConsoleFiles
 from doorward.doors.hooks.routes import HookRoutes
 from doorward.doors.http.host_guard import HostGuard, allowed_host_names, allowed_origins
@@ -25,6 +25,7 @@ from doorward.doors.rest.api import RestApi
 from doorward.doors.terminal import routes
 from doorward.doors.terminal.routes import ShellWordRoutes, TerminalRoutes, room_routes
 from doorward.gate.gate import Gate
+from doorward.rooms.people import LOCAL
 from doorward.store.storage_health import StorageHealth
 
 log = logging.getLogger(__name__)
@@ -40,8 +41,12 @@ class HttpApplications:
         self.budget = services.intake
         self.mcp = McpDoor(gate, services)
         self._storage = StorageHealth(services.store)
-        self._metrics = Metrics(services.count_running, lambda: services.store.head.seq, services.intake)
+        self._metrics = Metrics(
+            services.count_running, lambda: services.store.head.seq, services.intake, self._read_energy_levels
+        )
         services.events.subscribe(self._metrics.observe, CommandExecuted)
+        services.events.subscribe(self._metrics.observe_charge, EnergyChanged)
+        services.events.subscribe(self._metrics.observe_request, SubAgentReported)
         shared = [Route("/health", self._serve_health), Route("/metrics", self._serve_metrics)]
         self.router = Starlette(
             routes=[*mcp_routes(self.mcp), *shared, *RestApi(gate, services).routes, *ConsoleFiles().routes],
@@ -70,6 +75,12 @@ class HttpApplications:
         status = "failed" if has_failed else "degraded" if problems else "ok"
         state = {"status": status, "version": __version__, "problems": problems}
         return JSONResponse(state, 503 if has_failed else 200)
+
+    def _read_energy_levels(self) -> dict[str, float]:
+        """The energy of each agent with effort, recovery included."""
+        agents = [one.caller for one in self._services.personas.all(LOCAL) if one.effort is not None]
+        energies = {one.id: self._services.energy_of(one) for one in agents}
+        return {id: float(energy["level"]) for id, energy in energies.items() if energy is not None}
 
     async def _serve_metrics(self, request: Request) -> Response:
         return Response(self._metrics.render(), media_type=CONTENT_TYPE)

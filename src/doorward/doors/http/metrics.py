@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -12,17 +12,30 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from doorward.core.byte_budget import ByteBudget
-from doorward.core.events import CommandExecuted
+from doorward.core.events import CommandExecuted, EnergyChanged, SubAgentReported
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+_ENDED = ("completed", "failed", "cancelled")
 _BOUNDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 30.0)
 
 
 class Metrics(Collector):
-    def __init__(self, running: Callable[[], int], ledger_records: Callable[[], int], budget: ByteBudget) -> None:
+    def __init__(
+        self,
+        running: Callable[[], int],
+        ledger_records: Callable[[], int],
+        budget: ByteBudget,
+        energy_levels: Callable[[], Mapping[str, float]],
+    ) -> None:
         self._running = running
         self._ledger_records = ledger_records
         self._budget = budget
+        self._energy_levels = energy_levels
+        self._charges: dict[str, int] = {}
+        self._requests: dict[tuple[str, str], int] = {}
+        """Requests to sub-agents that reached a state, by agent and state."""
+        self._request_states: dict[str, str] = {}
+        """The last state of each request that has not ended."""
         self._calls: dict[tuple[str, str], int] = {}
         self._buckets = [0] * (len(_BOUNDS) + 1)
         """Calls per histogram bucket, not cumulative."""
@@ -36,6 +49,19 @@ class Metrics(Collector):
         if event.status in ("done", "failed"):
             self._buckets[bisect_left(_BOUNDS, event.seconds)] += 1
             self._seconds += event.seconds
+
+    def observe_charge(self, event: EnergyChanged) -> None:
+        self._charges[event.agent] = self._charges.get(event.agent, 0) + 1
+
+    def observe_request(self, event: SubAgentReported) -> None:
+        """Count a request once for each state that it reaches. Most reports are about progress within a state."""
+        if self._request_states.get(event.request) == event.state:
+            return
+        self._request_states[event.request] = event.state
+        if event.state in _ENDED:
+            del self._request_states[event.request]
+        key = event.agent, event.state
+        self._requests[key] = self._requests.get(key, 0) + 1
 
     def collect(self) -> Iterator[Metric]:
         calls = CounterMetricFamily("doorward_calls", "Calls by status and code", labels=["status", "code"])
@@ -52,6 +78,24 @@ class Metrics(Collector):
         yield GaugeMetricFamily(
             "doorward_inflight_bytes_peak", "Most bytes of unanswered requests since the start", value=self._budget.peak
         )
+
+        yield from self._collect_effort()
+
+    def _collect_effort(self) -> Iterator[Metric]:
+        levels = GaugeMetricFamily("doorward_energy_level", "Energy of agents with effort", labels=["agent"])
+        for agent, level in self._energy_levels().items():
+            levels.add_metric([agent], level)
+        yield levels
+        charges = CounterMetricFamily("doorward_energy_charges", "Charges of energy by agent", labels=["agent"])
+        for agent, count in self._charges.items():
+            charges.add_metric([agent], count)
+        yield charges
+        requests = CounterMetricFamily(
+            "doorward_subagent_requests", "Requests to sub-agents by state reached", labels=["agent", "state"]
+        )
+        for key, count in self._requests.items():
+            requests.add_metric(key, count)
+        yield requests
 
     def render(self) -> bytes:
         return generate_latest(self._registry)
