@@ -32,6 +32,7 @@ SUBCOMMANDS = {
     "rooms": "Manage rooms and their members.",
     "recipe": "Manage recipes, the rules of rooms.",
     "personas": "Manage personas, the AIs in rooms.",
+    "effort": "See and steer agents that regulate their effort.",
     "data": "Read collections of data.",
     "token": "Manage tokens, passwords and invitations.",
     "status": "Show the status of Doorward.",
