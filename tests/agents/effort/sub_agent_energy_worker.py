@@ -1,6 +1,6 @@
 """Counts and collects the energy of sub-agent requests until it is killed. It reads a database and forks for each line.
 
-The child writes a line for each part that was charged.
+The child writes a line before and after each charge, and after each collection, so that it can be killed anywhere.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ async def _go_on(store: Store, energy: Energy, request: SubAgentRequest) -> None
     account.start()
 
     async def charge(key: str, amount: float) -> bool:
-        return await energy.charge(AGENT, key, amount, kind="subagent")
+        say("charges", key)
+        is_new = await energy.charge(AGENT, key, amount, kind="subagent")
+        say("charged", key)
+        return is_new
 
     async def save() -> None:
         while True:

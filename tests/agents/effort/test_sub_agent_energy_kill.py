@@ -29,7 +29,7 @@ def test_the_parts_of_each_request_are_charged_once_over_forty_kills(tmp_path: P
     database, chance = tmp_path / "house.db", random.Random(7)
     with subprocess.Popen([sys.executable, WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
         for _ in range(KILLS):
-            _run(worker, database, chance.randrange(1, 60))
+            _run(worker, database, chance.randrange(1, 100))
         assert worker.stdin is not None
         worker.stdin.close()
     asyncio.run(_collect_the_rest(database))
@@ -46,8 +46,8 @@ def test_the_parts_of_each_request_are_charged_once_over_forty_kills(tmp_path: P
         assert end == pytest.approx(energy, abs=1e-9)
 
 
-def _run(worker: subprocess.Popen[bytes], database: Path, parts: int) -> None:
-    """Let a child collect so many parts, and kill it."""
+def _run(worker: subprocess.Popen[bytes], database: Path, steps: int) -> None:
+    """Let a child take so many steps, and kill it."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.stdin.write(json.dumps(str(database)).encode() + b"\n")
@@ -60,8 +60,8 @@ def _run(worker: subprocess.Popen[bytes], database: Path, parts: int) -> None:
         if words[0] == "began":
             child = words[1]
         else:
-            parts -= 1
-            if parts == 0:
+            steps -= 1
+            if steps == 0:
                 os.kill(child, signal.SIGKILL)
 
 
