@@ -336,7 +336,7 @@ class EffortAgent:
         """Go on with the conversation that asked, once its tool is there; say there what failed."""
         sub = self.sub_agent
         request = await sub.find(message.request) if sub is not None else None
-        if request is None or message.report not in ("tool_available", "error"):
+        if request is None or request.kind != "add_server" or message.report not in ("tool_available", "error"):
             return
         self.reports.setdefault(request.room, []).append(message.message)
         if message.report == "error":
