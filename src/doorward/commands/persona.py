@@ -33,7 +33,7 @@ class PersonaFacts(TypedDict):
     awaited: Annotated[list[str], Meta(description="Rooms named in its file that do not exist or are archived")]
     remarks: Annotated[list[str], Meta(description="Problems with its model; empty if none are known")]
     suggestions: Annotated[list[str], Meta(description="Questions to ask it")]
-    energy: Annotated[dict[str, Any] | None, Meta(description="Its energy; null while energy is switched off")]
+    energy: Annotated[dict[str, Any] | None, Meta(description="Its energy; null if its work is not counted")]
 
 
 class PersonaList(TypedDict):

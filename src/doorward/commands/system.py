@@ -74,7 +74,7 @@ class SystemStatus(TypedDict):
     approvalsWaiting: int
     ledgerRecords: int | None
     lastHour: CallTotals
-    energy: Annotated[dict[str, Any] | None, Meta(description="Your energy; null while energy is switched off")]
+    energy: Annotated[dict[str, Any] | None, Meta(description="Your energy; null if your work is not counted")]
     sandbox: Annotated[str, Meta(description="The confinement of programs: full, degraded or off")]
     servers: Annotated[list[ServerStatus], Meta(description="Upstream MCP servers; mcp/servers shows more")]
     models: Annotated[list[ModelStatus], Meta(description="Models, providers and tiers; model/list shows more")]

@@ -103,7 +103,7 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class EnergySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = False
-    """Whether calls cost energy, and are refused when the caller's pool is empty."""
+    """Whether calls cost energy, and are refused when the pool is empty. Personas with `effort` always pay."""
     start: Amount = 100.0
     """The initial energy of a caller's pool."""
     floor: Amount = -50.0
