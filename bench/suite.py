@@ -15,6 +15,7 @@ from bench import (
     crowd,
     decisions,
     drafts,
+    effort,
     first_list,
     house_answers,
     leftovers,
@@ -65,6 +66,7 @@ MEASURES = (
     ),
     Measure(("tests_bare", "tests", "tests_of_bare"), builds.measure),
     Measure(("draft_open", "draft_diff", "draft_tests_of_bare", "draft_npm_of_bare"), drafts.measure),
+    Measure(("effort_cycle", "effort_seen", "effort_size"), effort.measure),
     Measure(("output_first", "output_latest", "output_memory"), output.measure),
     Measure(("left_processes", "left_descriptors", "left_memory"), leftovers.measure),
     Measure(
