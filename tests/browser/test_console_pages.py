@@ -24,8 +24,10 @@ PAGES = (
     "recipes/code-collaboration",
     "servers",
     "personas",
+    "effort",
     "settings",
 )
+OTHER_PAGES = ("ledger", "settings", "recipes", "personas", "effort", "commands", "servers", "executions", "approvals")
 _SERIOUS = """async (only) => {
   const found = await axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: only } : {}) });
   return found.violations
@@ -157,7 +159,7 @@ def test_a_page_that_cannot_load_says_that_it_retries_and_recovers_by_itself(con
     reachable = True
     # The route stays until the end. Chromium loses requests that a page sends while a route is removed: they never end.
     page.route("**/api/**", lambda route: route.continue_() if reachable else route.abort())
-    for name in ("ledger", "settings", "recipes", "personas", "commands", "servers", "executions", "approvals"):
+    for name in OTHER_PAGES:
         reachable = False
         page.locator(f"nav a[href='/console/{name}']").click()
         expect(retries.first).to_contain_text("Doorward is not responding")
@@ -179,7 +181,7 @@ def test_a_page_that_may_not_load_says_why_and_stops_loading(console: Console) -
             route.fulfill(status=403, json=refusal)
 
     page.route("**/api/**", refuse)
-    for name in ("ledger", "settings", "recipes", "personas", "commands", "servers", "executions", "approvals"):
+    for name in OTHER_PAGES:
         page.locator(f"nav a[href='/console/{name}']").click()
         expect(main.get_by_role("alert").first).to_contain_text("Your access is too low.")
         expect(main.locator(".loading")).to_have_count(0)

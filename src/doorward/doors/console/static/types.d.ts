@@ -351,3 +351,79 @@ interface OutputBuffer {
 interface Schema {
   [keyword: string]: any;
 }
+
+interface EnergyFacts {
+  level: number;
+  status: "high" | "medium" | "low" | "urgent";
+  perSecond: number;
+  recoveryPerSecond: number;
+  spent: number;
+}
+
+interface BudgetFacts {
+  scope: "conversation" | "agent" | "room";
+  id: string;
+  unit: "energy" | "tokens" | "dollars";
+  amount: number;
+  spent: number;
+  left: number;
+}
+
+/** An agent that regulates its effort. */
+interface AgentEffort {
+  agent: string;
+  energy: EnergyFacts;
+  /** Its models, cheapest first, with what an answer costs. */
+  models: { model: string; cost?: number | null; [fact: string]: any }[];
+  /** The model that it would use now. */
+  model: string;
+  conversations: Record<string, number>;
+  working: string[];
+  subAgent: "off" | "idle" | "working" | "paused";
+  pausedBy: string;
+  requests: Record<string, number>;
+  budgets: BudgetFacts[];
+  /** When this browser received these facts, in milliseconds since 1970. */
+  heardAt: number;
+}
+
+interface Conversation {
+  agent: string;
+  room: string;
+  state: "open" | "answered" | "snoozed" | "awaiting_energy" | "out_of_budget" | "ended";
+  priority: "low" | "medium" | "high";
+  asker: string;
+  unansweredSince: string | null;
+  until: string | null;
+  note: string;
+  energy: number;
+  tokens: number;
+  dollars: number;
+  budgets: BudgetFacts[];
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** Work that was given to a sub-agent. */
+interface SubAgentRequest {
+  id: string;
+  agent: string;
+  room: string;
+  kind: string;
+  params: Record<string, any>;
+  priority: "low" | "medium" | "high";
+  state: "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+  progress: number;
+  message: string;
+  energy: number;
+  error: string;
+  /** The approval that it waits for. */
+  ticket: string;
+  createdAt: string;
+  endedAt: string | null;
+}
+
+interface EnergyPoint {
+  at: string;
+  level: number;
+}

@@ -164,9 +164,11 @@ function PersonaForm({ id, file, known, fileProblem, rooms, models, navigate, re
         )}
       </fieldset>
       <${Field} label="Suggested questions" type="textarea" rows=${3} value=${values.suggestions} onInput=${change("suggestions")} disabled=${disabled} hint="One per line. Shown as buttons in a room with few messages." />
+      <label class="tick"><input type="checkbox" checked=${!!values.effort} disabled=${disabled} onChange=${(event) => setValues({ ...values, effort: event.target.checked ? (file.effort ?? {}) : null })} />
+        <span>Regulate its effort <span class="quiet">(its work costs energy; see <a href="/console/effort">Effort</a>)</span></span></label>
       <details><summary>Energy</summary>
         <div class="two">
-          <${Field} label="Initial energy" type="number" value=${values.energy?.start ?? ""} onInput=${changeEnergy("start")} disabled=${disabled} hint="Applies only while energy is enabled." />
+          <${Field} label="Initial energy" type="number" value=${values.energy?.start ?? ""} onInput=${changeEnergy("start")} disabled=${disabled} hint="Applies while energy is enabled, or if it regulates its effort." />
           <${Field} label="Energy per second" type="number" step="any" min="0" value=${values.energy?.recoveryPerSecond ?? ""} onInput=${changeEnergy("recoveryPerSecond")} disabled=${disabled} />
         </div>
       </details>

@@ -13,6 +13,7 @@ export const PAGES = [
   ["p", "recipes", "Recipes"],
   ["s", "servers", "Servers"],
   ["i", "personas", "Personas"],
+  ["f", "effort", "Effort"],
   ["t", "settings", "Settings"],
 ];
 
