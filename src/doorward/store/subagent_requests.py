@@ -77,8 +77,8 @@ def put(request: SubAgentRequest) -> Statement:
     """Store a request. Its kind, parameters and origin never change."""
     row = {
         **msgspec.structs.asdict(request),
-        "params": json.dumps(request.params, ensure_ascii=False),
-        "result": json.dumps(request.result, ensure_ascii=False),
+        "params": json.dumps(request.params),
+        "result": json.dumps(request.result),
     }
     names = _COLUMNS.split(", ")
     changing = ("state", "progress", "message", "result", "error", "energy", "ticket", "started_at", "ended_at")

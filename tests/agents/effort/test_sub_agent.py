@@ -67,6 +67,15 @@ async def test_a_failure_is_reported_with_its_reason(opened: Any) -> None:
         assert (error.report, error.message, error.data["state"]) == ("error", failed.error, "failed")
 
 
+async def test_words_that_are_no_text_are_stored_and_shown_escaped(opened: Any) -> None:
+    async with yard(opened) as house:
+        id = await house.look("bad \ud800\u202e")
+        failed = await house.reached(id, "failed")
+        assert failed.params == {"server": "bad \ud800\u202e"}
+        assert "\ud800" not in failed.error
+        assert "\u202e" not in failed.error
+
+
 async def test_a_queued_request_is_cancelled_and_never_starts(opened: Any) -> None:
     async with yard(opened) as house:
         for name in "abc":

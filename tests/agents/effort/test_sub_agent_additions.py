@@ -95,6 +95,20 @@ async def test_an_addition_that_waits_goes_on_after_a_restart(opened: Any) -> No
         assert len(searches) == 1
 
 
+async def test_an_addition_that_stops_before_people_see_it_asks_them_after_the_restart(opened: Any) -> None:
+    async with village(opened) as house:
+        id = await ask(house, purpose=PURPOSE)
+        await until(lambda: house.sub._jobs[id]._journal.running == "mcp/install")
+        await house.sub.close()
+        assert (await house.stored(id)).state == "queued"
+        house.sub = house.make()
+        await house.sub.start()
+        await house.decide("deny", await house.parked(id))
+        await house.reached(id, "failed")
+        records = [one for one in await house.driver.ledger() if one["command"] == "mcp/install"]
+        assert [one["status"] for one in records] == ["refused", "parked", "denied"]
+
+
 async def test_an_addition_that_is_cancelled_while_it_installs_leaves_nothing_behind(opened: Any) -> None:
     async with village(opened) as house:
         id = await ask(house, purpose=PURPOSE)
@@ -104,8 +118,8 @@ async def test_an_addition_that_is_cancelled_while_it_installs_leaves_nothing_be
         assert (cancelled.state, cancelled.error) == ("cancelled", "Cancelled by owner: too late")
         services = house.driver.house.services
         assert list(services.upstreams) == []
-        left = [one for one in services.home.rglob("*village*") if one.is_dir()]
-        assert left == []
+        assert list(services.home.rglob("village_clock*")) == []
+        assert not (services.home / "servers-installed" / "village-clock").exists()
 
 
 async def test_a_server_that_is_there_already_is_only_tested(opened: Any) -> None:

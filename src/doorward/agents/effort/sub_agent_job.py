@@ -11,16 +11,16 @@ from typing import Any, Literal
 import msgspec
 
 from doorward.agents.context import AgentContext
+from doorward.agents.effort.sub_agent_approvals import describe_interruption, describe_refusal, wait_for_decision
 from doorward.agents.effort.sub_agent_energy import EnergyAccount
 from doorward.agents.effort.sub_agent_messages import Report, SubAgentMessage
 from doorward.agents.effort.sub_agent_turns import Rank, Turns
 from doorward.core.classification import Effects
 from doorward.core.errors import DEFECT, DoorwardError
-from doorward.core.escape_invisible import escape_invisible
+from doorward.core.escape_invisible import escape_invisible, to_storable
 from doorward.core.ids import new_id
 from doorward.core.model import Credential, Outcome, Request
 from doorward.gate.approval import Approval
-from doorward.gate.decision_watch import watch_decision
 from doorward.gate.executions.notices import Notice, ProgressNotice, StartedNotice
 from doorward.store import subagent_requests as sql
 from doorward.store.subagent_requests import SubAgentRequest
@@ -36,6 +36,7 @@ _MAX_WAIT = 60.0
 """The longest a call waits before it is made again, in seconds."""
 _RANKS = {"high": 0, "medium": 1, "low": 2}
 _WHOLE = (0.0, 100.0)
+_MAX_MESSAGE = 2_000
 
 Work = Callable[["Job"], Awaitable[Any]]
 """Does the work of a request and returns its result."""
@@ -96,6 +97,8 @@ class Job:
         self._has_turn = False
         self._span = _WHOLE
         self._execution = ""
+        self._has_begun = False
+        """Whether the command of the last call began to run."""
         self._stop: Stop | None = None
         self._saving: asyncio.Task[None] | None = None
 
@@ -125,8 +128,9 @@ class Job:
         if ticket:
             self.request = msgspec.structs.replace(self.request, ticket=ticket)
         elif running and not self._may_repeat(running):
-            await self._end("failed", error=_interrupted(running))
+            await self._end("failed", error=describe_interruption(running))
         else:
+            self._journal.running = ""
             await self.change(state="queued", message="Queued again, because Doorward stopped.")
 
     async def stop(self, stop: Stop) -> None:
@@ -190,6 +194,8 @@ class Job:
     def _note(self, **changes: Any) -> None:
         if "progress" in changes:
             changes["progress"] = max(self.request.progress, changes["progress"])
+        if "message" in changes:
+            changes["message"] = _to_text(changes["message"])
         self.request = msgspec.structs.replace(self.request, **changes)
         self._send_message("status_update", {})
 
@@ -215,7 +221,7 @@ class Job:
 
     async def _send(self, command: str, params: Mapping[str, Any], ticket: str, message: str) -> Outcome:
         await self._reach_safe_point()
-        self._journal.running, self._journal.ticket = command, ticket
+        self._journal.running, self._journal.ticket, self._has_begun = command, ticket, False
         await self.change(ticket="", message=message, progress=self._span[0])
         request = Request(
             command=command,
@@ -234,34 +240,13 @@ class Job:
 
     async def _wait_for_approval(self, ticket: str) -> Approval:
         """Wait until people decide. It costs no energy, and other requests work meanwhile."""
-        services, tenant = self.services, self.request.tenant
-        running = self._journal.running
         self._leave_turn()
         self._journal.running = self._journal.ticket = ""
         await self.change(ticket=ticket, message="Waiting for approval.")
-        while True:
-            try:
-                async with watch_decision(
-                    services.approvals, services.events, services.clock, tenant, ticket
-                ) as decided:
-                    await decided
-            except TimeoutError:
-                pass  # whether it has expired, its state says
-            approval = await services.approvals.find(tenant, ticket)
-            if approval.state == "approved":
-                return approval
-            if approval.state == "used":
-                raise WorkFailed(_interrupted(running or approval.command))
-            if approval.state != "pending":
-                raise WorkFailed(await self._describe_refusal(approval))
-
-    async def _describe_refusal(self, approval: Approval) -> str:
-        if approval.state == "expired":
-            return f"{approval.command}: the approval is {approval.state_text}."
-        given = await self.services.approvals.decisions(approval)
-        who = ", ".join(one["decider"] for one in given if one["verdict"] == "deny") or "a person"
-        why = f": {approval.reason}" if approval.reason else "."
-        return f"{approval.command}: denied by {escape_invisible(who)}{why}"
+        approval = await wait_for_decision(self.services, self.request.tenant, ticket)
+        if approval.state != "approved":
+            raise WorkFailed(await describe_refusal(self.services, approval))
+        return approval
 
     async def _rest(self, outcome: Outcome) -> None:
         """Wait until a limit admits the call again. It costs no energy."""
@@ -308,22 +293,26 @@ class Job:
             by = f" by {escape_invisible(stop.by)}" if stop.by else ""
             why = f": {stop.reason}" if stop.reason else "."
             await self._end("cancelled", error=f"Cancelled{by}{why}")
-        elif running and not self._may_repeat(running):
-            await self._end("failed", error=_interrupted(running))
+        elif running and self._has_begun and not self._may_repeat(running):
+            await self._end("failed", error=describe_interruption(running))
         elif ticket or self.request.state == "queued":
             await self._save()
         else:
+            self._journal.running = self._journal.ticket = ""
             await self.change(state="queued", message="Queued again, because the agent stopped.")
 
     def _may_repeat(self, command: str) -> bool:
-        """Whether a command that was interrupted may run again, because it changes nothing."""
-        known = self.services.registry
-        return command in _TESTS or (
-            command in known and not known[command].facts.effects & (Effects.WRITE | Effects.DESTROY)
-        )
+        """Whether an interrupted call may be made again: its command changes nothing, or only its preview ran."""
+        registry = self.services.registry
+        if command not in registry:
+            return False
+        found = registry[command]
+        only_previewed = found.asks_first and not self._journal.ticket
+        return only_previewed or command in _TESTS or not found.facts.effects & (Effects.WRITE | Effects.DESTROY)
 
     async def _end(self, state: str, *, result: Any = None, error: str = "") -> None:
         self._leave_turn()
+        error = _to_text(error)
         self.request = msgspec.structs.replace(
             self.request,
             state=state,
@@ -353,6 +342,7 @@ class Job:
     def _on_notice(self, notice: Notice) -> None:
         if isinstance(notice, StartedNotice):
             self._execution = notice.execution
+            self._has_begun = not notice.queued
         elif isinstance(notice, ProgressNotice):
             first, last = self._span
             done = first + (last - first) * (notice.fraction or 0.0)
@@ -370,16 +360,12 @@ class Job:
 
     def _send_message(self, report: Report, data: dict[str, Any]) -> None:
         request = self.request
-        about = {
-            "kind": request.kind,
-            "room": request.room,
-            "state": request.state,
-            "progress": request.progress,
-        }
+        about = {key: getattr(request, key) for key in ("kind", "room", "state", "progress")}
         self._report(
             SubAgentMessage(report=report, request=request.id, message=request.message, data={**about, **data})
         )
 
 
-def _interrupted(command: str) -> str:
-    return f"Doorward stopped while {command} ran. Check the servers before you send the request again."
+def _to_text(text: str) -> str:
+    """A message that can hold the words of a server, for people and for the store."""
+    return escape_invisible(to_storable(text))[:_MAX_MESSAGE]
