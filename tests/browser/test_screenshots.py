@@ -5,6 +5,7 @@ Otherwise this looks after them: each is there, is used, and is small. That the 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import threading
@@ -37,6 +38,7 @@ SHOTS: dict[str, tuple[str, dict[str, Any]]] = {
     "servers": ("servers", {}),
     "personas": ("personas", {}),
     "settings": ("settings", {}),
+    "effort": ("effort", {"viewport": {"width": 1280, "height": 1090}}),
 }
 _AT_HOME = """(home) => {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -108,7 +110,25 @@ def running_visibly(page: Page, console: Console) -> None:
     expect(page.get_by_role("main")).to_contain_text("step 1 of")
 
 
+def regulating(page: Page, console: Console) -> None:
+    """An agent at work: two conversations, one with a budget, and a request that waits."""
+    scout = {"personaId": "scout", "displayName": "Scout", "model": "house", "energy": {"start": 72}, "effort": {}}
+    console.owner.result("persona/put", id="scout", text=json.dumps(scout))
+    agent = page.get_by_role("article", name="scout")
+    expect(agent).to_be_visible()
+    question = {"agent": "scout", "text": "How many rooms do we have?"}
+    room = console.owner.result("conversation/start", budget=40, **question)["room"]
+    expect(agent.get_by_role("row").filter(has_text=room)).to_contain_text("answered")
+    console.owner.result("conversation/start", **question)
+    console.owner.result("effort/pause", agent="scout")
+    asked = {"agent": "scout", "kind": "search_servers", "params": {"purpose": "weather forecasts"}}
+    console.owner.result("effort/request", room=room, **asked)
+    expect(agent).to_contain_text("Search servers weather forecasts")
+    expect(agent).to_contain_text("paused by owner")
+
+
 BEFORE = {
+    "effort": regulating,
     "room": read,
     "room-dark": read,
     "room-approval": waiting_in_the_room,
