@@ -9,9 +9,9 @@ from doorward.agents.personas.dispatcher import PersonaDispatcher
 
 async def settled(company: PersonaDispatcher) -> None:
     """Wait until no persona has anything to do."""
-    agents = company._effort._agents
-    while company._tasks or company._workers or any(one._tasks or one._pending for one in agents.values()):
-        tasks = [one.task for one in company._workers.values() if one.task is not None]
+    agents, changes = company._effort._agents, company._effort._changes
+    while company._tasks or company._workers or changes or any(one._tasks or one._pending for one in agents.values()):
+        tasks = [*changes, *(one.task for one in company._workers.values() if one.task is not None)]
         tasks += [task for one in agents.values() for task in one._tasks]
         if company._tasks or tasks:
             await asyncio.wait([*company._tasks, *tasks])

@@ -24,6 +24,8 @@ from doorward.store.ledger.record import Entry
 from doorward.store.sqlite import Store
 
 Level = Literal["high", "medium", "low", "urgent"]
+SUB_AGENT_DOOR = "subagent"
+"""The door of a sub-agent's calls. It counts its own time, which its agent collects, so they cost nothing more."""
 
 
 class Energy:
@@ -76,7 +78,7 @@ class Energy:
     def reserve(self, call: Call) -> Reservation:
         """Reserve the estimated cost, or refuse when the pool is empty. Reservations are in memory only."""
         caller = call.caller
-        if not self.is_counted(caller):
+        if not self.is_counted(caller) or call.door == SUB_AGENT_DOOR:
             return _UNCOUNTED
         pool = self._pools.get(caller.tenant, caller.principal)
         self._pools.keep(pool)

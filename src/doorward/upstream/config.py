@@ -91,7 +91,7 @@ class ServersConfig(msgspec.Struct, frozen=True, kw_only=True):
     servers: tuple[ServerConfig, ...] = ()
     approval_required: bool = True
     auto_discovery: bool = False
-    sub_agent: bool = False
+    sub_agent: bool = True
 
     @property
     def networked_ids(self) -> tuple[str, ...]:

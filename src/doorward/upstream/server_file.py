@@ -73,7 +73,7 @@ def parse_servers(text: bytes, name: str, environment: Mapping[str, str]) -> Ser
         servers=tuple(found.values()),
         approval_required=read_switch(environment, APPROVAL, whole.get("toolApprovalRequired", True)),
         auto_discovery=read_switch(environment, DISCOVERY, whole.get("autoDiscoveryEnabled", False)),
-        sub_agent=whole.get("subAgentEnabled", False),
+        sub_agent=whole.get("subAgentEnabled", True),
     )
 
 

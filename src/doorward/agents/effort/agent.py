@@ -90,6 +90,11 @@ class EffortAgent:
         return persona.effort if persona is not None and persona.effort is not None else Effort()
 
     @property
+    def wants_sub_agent(self) -> bool:
+        """Whether its file and the file of servers give it a sub-agent."""
+        return self.effort.sub_agent and self._context.services.servers.servers.sub_agent
+
+    @property
     def models(self) -> tuple[str, ...]:
         """The models that it may use, the cheapest first."""
         persona = self.persona
@@ -114,7 +119,7 @@ class EffortAgent:
         for model in self.models:
             self.costs.restore(model, await self._energy.recent_amounts(LOCAL, self.id, "model", model))
         await self._charge_interrupted()
-        if self.effort.sub_agent:
+        if self.wants_sub_agent:
             self.sub_agent = SubAgent(self._context, self.id, charge=self._charge_sub_agent)
             self.sub_agent.on_message = lambda _: self.wake()
             await self.sub_agent.start()

@@ -25,7 +25,7 @@ from doorward.commands.effort_services import (
 from doorward.core.classification import Role
 from doorward.core.clock import to_iso
 from doorward.core.errors import BadParams, Conflict, NotFound, NotPermitted
-from doorward.core.events import Event, PersonaLoaded
+from doorward.core.events import Event, PersonaLoaded, ServersLoaded
 from doorward.core.ids import new_id
 from doorward.gate.energy import Energy, status
 from doorward.rooms.message import Message
@@ -53,7 +53,7 @@ class EffortAgents:
 
     async def start(self, around: AgentContext, find_worker: FindWorker) -> None:
         self._context, self._find_worker = around, find_worker
-        self._unsubscribe = around.services.events.subscribe(self._on_event, PersonaLoaded)
+        self._unsubscribe = around.services.events.subscribe(self._on_event, PersonaLoaded, ServersLoaded)
         for persona in around.services.personas.all(LOCAL):
             await self._refresh(persona.id)
 
@@ -65,8 +65,8 @@ class EffortAgents:
         self._context = self._find_worker = None
 
     def _on_event(self, event: Event) -> None:
-        if isinstance(event, PersonaLoaded):
-            task = asyncio.get_running_loop().create_task(self._refresh(event.persona))
+        for persona in [event.persona] if isinstance(event, PersonaLoaded) else list(self._agents):
+            task = asyncio.get_running_loop().create_task(self._refresh(persona))
             self._changes.add(task)
             task.add_done_callback(self._changes.discard)
 
@@ -76,7 +76,7 @@ class EffortAgents:
             return
         found = self._context.services.personas.get(LOCAL, persona)
         agent, wanted = self._agents.get(persona), found is not None and found.effort is not None
-        if agent is not None and (not wanted or agent.effort.sub_agent != (agent.sub_agent is not None)):
+        if agent is not None and (not wanted or agent.wants_sub_agent != (agent.sub_agent is not None)):
             del self._agents[persona]
             await agent.close()
             agent = None
@@ -246,7 +246,7 @@ class EffortAgents:
         for agent in self._agents.values():
             found = await agent.sub_agent.find(id) if agent.sub_agent is not None else None
             if found is not None and agent.sub_agent is not None and _is_known(ctx, found.room):
-                return describe_request(await agent.sub_agent.cancel(id, reason))
+                return describe_request(await agent.sub_agent.cancel(id, reason, by=ctx.caller.principal))
         raise NotFound(f"There is no request {id[:80]!r}. effort/requests shows them.")
 
     async def pause(self, ctx: Context, agent: str, *, paused: bool) -> AgentEffort:
