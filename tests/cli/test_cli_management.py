@@ -22,7 +22,7 @@ class TestInit:
         assert doorward.home.stat().st_mode & 0o777 == 0o700
         key = doorward.home / "secret.key"
         assert (key.stat().st_mode & 0o777, len(key.read_bytes())) == (0o600, 32)
-        assert len(list((doorward.home / "recipes").glob("*.json"))) == 8
+        assert len(list((doorward.home / "recipes").glob("*.json"))) == 9
 
     def test_it_is_safe_to_repeat(self, doorward: Doorward) -> None:
         doorward("init")
@@ -105,7 +105,7 @@ class TestRoomsAndRecipes:
     def test_an_unknown_recipe_names_those_there_are(self, shared: Doorward) -> None:
         ended = shared("rooms", "create", "lab", "--recipe=reserch")
         assert ended.code == 1
-        assert "There is no recipe 'reserch'. Recipes: admin, casual-chat, " in ended.json["message"]
+        assert "There is no recipe 'reserch'. Recipes: admin, assistant, casual-chat, " in ended.json["message"]
 
     def test_a_recipe_is_checked_put_shown_and_removed(self, doorward: Doorward) -> None:
         file = doorward.folder / "quiet.json"
@@ -155,7 +155,7 @@ class TestDataAndStatus:
         assert shared("data", "read", "rooms", "general").json["result"]["recipe"] == "code-collaboration"
         assert shared("data", "count", "recipes", '--filter={"id": {"$contains": "chat"}}').json["result"]["count"] == 2
         ended = shared("data", "query", "SELECT count(*) AS n FROM recipes")
-        assert ended.json["result"]["items"] == [{"n": 8}]
+        assert ended.json["result"]["items"] == [{"n": 9}]
 
     def test_a_filter_that_is_no_json_is_a_wrong_command_line(self, shared: Doorward) -> None:
         ended = shared("data", "list", "rooms", "--filter={name: gen}")
@@ -165,11 +165,11 @@ class TestDataAndStatus:
     def test_a_query_that_writes_is_refused(self, shared: Doorward) -> None:
         ended = shared("data", "query", "DELETE FROM recipes")
         assert ended.code in (1, 3)
-        assert shared("data", "count", "recipes").json["result"]["count"] == 8
+        assert shared("data", "count", "recipes").json["result"]["count"] == 9
 
     def test_status_tells_how_the_house_is(self, shared: Doorward) -> None:
         told = shared("status").json["result"]
-        assert (told["state"], told["problems"], told["recipes"]) == ("well", [], 8)
+        assert (told["state"], told["problems"], told["recipes"]) == ("well", [], 9)
 
 
 class TestTokens:
