@@ -173,7 +173,7 @@ async def test_a_server_that_is_away_says_when_it_is_tried_again(house):
     assert 0 <= files["retrySeconds"] <= 0.5
 
 
-@pytest.mark.parametrize("command", ["mcp/test", "mcp/approve", "mcp/restart"])
+@pytest.mark.parametrize("command", ["mcp/approve", "mcp/restart"])
 async def test_only_people_who_might_change_servers_do_this(house, command):
     agent = await house.run(command, server="time")
     assert agent.rule == "built-in: only people"

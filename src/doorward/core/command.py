@@ -164,6 +164,8 @@ class Command:
         """Whether agents and programs need approval for every call, whatever the recipe says."""
         self.approves_effect = False
         """Whether an approval is only for the effect that it showed, so that no answer covers later calls."""
+        self.needs_preview = False
+        """Whether a call is refused, and nobody is asked for approval, if its effect cannot be previewed."""
         self.preview_seconds = 0.0
         """The time limit of its preview, if it is more than the setting says."""
         self.withheld = ""

@@ -99,7 +99,7 @@ class Executor:
     async def preview_for_approval(self, admitted: Admitted) -> EffectPreview | None:
         """Preview the effect of a call for its approvers. Changes nothing. None when the effect cannot be known.
 
-        Where an approval is only for the effect, a call whose effect cannot be previewed is refused.
+        For a command that needs a preview, the error of the preview is raised, as a refusal.
         """
         call = admitted.call
         if call.command.preview is None:
@@ -111,7 +111,7 @@ class Executor:
         ending = await self._within_time(admitted, work, lambda foreseen: foreseen)
         if ending.cancelled:
             raise asyncio.CancelledError
-        if ending.error is not None and call.command.approves_effect:
+        if ending.error is not None and call.command.needs_preview:
             if isinstance(ending.error, Refused):
                 raise ending.error
             raise Conflict(f"{ending.error.message} So there is nothing to approve.", hint=ending.error.hint)

@@ -133,7 +133,7 @@ async def install(
     }
 
 
-install.approves_effect = True
+install.approves_effect = install.needs_preview = True
 install.preview_seconds = _PREVIEW_SECONDS
 
 
@@ -188,8 +188,8 @@ async def _find_agreed_plan(ctx: Context, wish: InstallWish, confirmed: str) -> 
 
 async def _make_wish(ctx: Context, given: Mapping[str, Any]) -> InstallWish:
     known, choice = await _choose_package(ctx, given)
-    id = given["id"] or server_entry.make_id(known.name if known is not None else choice.name)
-    id = id if given["id"] else id.rpartition("/")[2]
+    name = known.name if known is not None else choice.name
+    id = given["id"] or server_entry.make_id(name.rpartition("/")[2])
     check_id(id)
     if known is not None and known.arguments and not given["args"]:
         raise BadParams(f"The server {known.name} needs args: {known.arguments}.")
@@ -198,15 +198,22 @@ async def _make_wish(ctx: Context, given: Mapping[str, Any]) -> InstallWish:
         network = known is not None and known.network is True
     sandbox = {"read": list(given["read"]), "write": list(given["write"]), "network": network}
     entry: dict[str, Any] = {
-        "name": known.name if known is not None else choice.name,
+        "name": name,
         "args": list(given["args"]),
-        "env": dict(given["env"]),
+        "env": {**_default_variables(ctx, id, known), **given["env"]},
         "sandbox": {key: value for key, value in sandbox.items() if value},
     }
     wish = InstallWish(id=id, choice=choice, known=known, entry={key: value for key, value in entry.items() if value})
     text = decode_text(await ctx.services.servers.text())
     check_text(ctx, server_entry.add_server(text, id, {**wish.entry, "command": "/usr/bin/true"}))
     return wish
+
+
+def _default_variables(ctx: Context, id: str, known: FoundServer | None) -> dict[str, str]:
+    """The variables that a known server needs to work here, such as a file that it may change."""
+    folder = str(ctx.services.home / "servers" / id)
+    variables = known.variables if known is not None and known.source == "known" else ()
+    return {one.name: one.value.replace("{folder}", folder) for one in variables if one.value}
 
 
 async def _choose_package(ctx: Context, given: Mapping[str, Any]) -> tuple[FoundServer | None, PackageChoice]:

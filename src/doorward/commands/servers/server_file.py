@@ -103,7 +103,8 @@ async def restore(ctx: Context, images: list[BeforeImage]) -> dict[str, Any]:
 
 async def remove_unused_installations(services: Services) -> None:
     """Remove installed packages that neither the server file nor a version of it that can be restored names."""
-    if not (services.home / installation.FOLDER).is_dir():
+    finished = await asyncio.to_thread(installation.remove_unfinished, services.home)
+    if not finished:
         return
     try:
         now = await services.servers.text()
@@ -111,7 +112,7 @@ async def remove_unused_installations(services: Services) -> None:
         return
     texts = [now, *await before_images.list_texts(services.store, KIND)]
     named = [text.decode("utf-8", "replace") for text in texts if text is not None]
-    for folder in await asyncio.to_thread(installation.remove_unused, services.home, named):
+    for folder in await asyncio.to_thread(installation.remove_unused, finished, named):
         log.info("removed %s, which nothing uses", folder)
 
 

@@ -167,28 +167,31 @@ def _remove_old_plans(folder: Path) -> None:
                 file.unlink()
 
 
-def remove_unused(home: Path, texts: Iterable[str]) -> list[str]:
-    """Remove unfinished installations, and finished ones that none of these server files names. Returns their paths."""
+def remove_unfinished(home: Path) -> list[Path]:
+    """Remove what killed installations left, and old plans. Returns the folders of finished installations.
+
+    The list leaves out servers that are being installed now: the server file does not name their folders yet.
+    """
     root = home / FOLDER
-    if not root.is_dir():
-        return []
-    kept = list(texts)
-    removed = []
-    for place in sorted(root.iterdir()):
+    finished: list[Path] = []
+    for place in sorted(root.iterdir()) if root.is_dir() else ():
         if place.name == _PLANS:
             _remove_old_plans(place)
-            continue
-        if place.name.startswith(_UNFINISHED):
-            removed += _remove_unlocked(place)
-            continue
-        if (root / f"{_UNFINISHED}{place.name}").exists():
-            continue  # an installation is being completed
-        for folder in sorted(place.iterdir()) if place.is_dir() else ():
-            if not any(_names(text, folder) for text in kept):
-                shutil.rmtree(folder, ignore_errors=True)
-                removed.append(str(folder))
-        with contextlib.suppress(OSError):  # it is not empty
-            place.rmdir()
+        elif place.name.startswith(_UNFINISHED):
+            _remove_unlocked(place)
+        elif place.is_dir() and not (root / f"{_UNFINISHED}{place.name}").exists():
+            finished += place.iterdir()
+    return finished
+
+
+def remove_unused(finished: Iterable[Path], texts: Iterable[str]) -> list[Path]:
+    """Remove the folders that none of these server files names, and return them."""
+    kept = list(texts)
+    removed = [folder for folder in finished if not any(_names(text, folder) for text in kept)]
+    for folder in removed:
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # other versions are in it
+            folder.parent.rmdir()
     return removed
 
 
@@ -198,15 +201,11 @@ def _names(text: str, folder: Path) -> bool:
     return any(json.dumps(path, ensure_ascii=ascii)[1:-1] in text for ascii in (True, False))
 
 
-def _remove_unlocked(folder: Path) -> list[str]:
+def _remove_unlocked(folder: Path) -> None:
     try:
         lock = lock_folder(folder)
     except OSError:
-        return []
-    if lock < 0:
-        return []
-    try:
+        return
+    if lock >= 0:
         shutil.rmtree(folder, ignore_errors=True)
-    finally:
         os.close(lock)
-    return [str(folder)]

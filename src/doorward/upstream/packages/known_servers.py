@@ -18,6 +18,8 @@ class ServerVariable(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     secret: bool = False
     required: bool = True
+    value: str = ""
+    """The value that it gets if nobody gives one. `{folder}` is the server's own folder, the only one it may change."""
 
 
 class FoundServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -49,7 +49,7 @@ class PackageManager:
             build.cpu_seconds,
             build.memory_bytes,
             build.processes,
-            min(build.file_bytes, self._limits.max_bytes),
+            build.file_bytes,
             build.descriptors,
             build.scratch_bytes,
         )
