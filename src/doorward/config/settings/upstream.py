@@ -40,3 +40,4 @@ class UpstreamSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     callback_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """The local port for the OAuth callback of a login to an upstream server; 0 picks a free one."""
     packages: PackageSettings = PackageSettings()
+    """Where servers are found and installed from: a table `[upstream.packages]`."""
