@@ -194,10 +194,18 @@ def test_every_built_in_command_declares_a_tier_and_only_information_is_free_of_
         assert command.reads_only or command.facts.tier is not Tier.INFORMATION
 
 
-_AREAS_OF_ACCESS = {"approval", "mcp", "model", "persona", "recipe", "room", "system", "token", "user"}
+_AREAS_OF_ACCESS = {
+    *("approval", "conversation", "effort", "mcp", "model", "persona", "recipe", "room", "system", "token", "user"),
+}
 _CANNOT_WIDEN = {
     "approval/hold",
     "approval/deny",
+    "conversation/end",
+    "conversation/priority",
+    "effort/cancel",
+    "effort/pause",
+    "effort/request",
+    "effort/resume",
     "mcp/answer",
     "mcp/call",
     "mcp/disable",
@@ -228,6 +236,12 @@ def test_every_command_that_can_widen_what_somebody_may_do_declares_it():
     assert changes - _CANNOT_WIDEN == {one.name for one in registry if one.facts.widens_access}
 
 
+def test_what_an_ai_may_propose_always_waits_for_a_person():
+    proposable = {one.name for one in Registry(FAMILIES) if one.facts.proposable}
+    assert proposable == {"mcp/install", "mcp/remove", "mcp/enable", "mcp/disable"}
+    assert all(one.asks_first and not one.facts.humans_only for one in Registry(FAMILIES) if one.facts.proposable)
+
+
 def test_every_change_can_be_undone_or_says_why_not():
     for command in Registry(FAMILIES):
         undo = command.facts.undo
@@ -238,7 +252,7 @@ def test_what_concerns_the_whole_house_is_only_for_the_tenant_that_owns_it():
     server_wide = {command.name for command in Registry(FAMILIES) if command.facts.server_wide}
     assert server_wide == {
         *("recipe/put", "recipe/remove", "persona/put", "persona/remove", "system/shutdown"),
-        *("debug/logs", "audit/verify", "user/invite"),
+        *("debug/logs", "audit/verify", "user/invite", "effort/budget"),
         *("model/list", "model/find", "model/test", "model/use", "model/add"),
         *(command.name for command in Registry(FAMILIES) if command.name.startswith("mcp/")),
     }
