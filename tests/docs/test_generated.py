@@ -11,6 +11,7 @@ from console_blocks import ROOT, blocks
 from doorward.commands.families import FAMILIES
 from doorward.config.settings import LocalModelSettings, ProviderSettings, Settings
 from doorward.config.settings.sandbox import BuildSettings
+from doorward.config.settings.upstream import PackageSettings
 from doorward.core.argtext import convert_args, parse_args
 
 PAGES = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
@@ -38,6 +39,7 @@ def test_every_setting_is_on_the_page_with_a_sentence() -> None:
         ProviderSettings(),
         LocalModelSettings(),
         BuildSettings(),
+        PackageSettings(),
     ]
     fields = [name for table in tables for name in table.__struct_fields__]
     assert sorted(given) == sorted(set(fields))
