@@ -15,6 +15,7 @@ from package_registry import PackageRegistry
 from conftest import FakeClock
 from doorward.commands.expired_data import delete_expired
 from doorward.gate.executions.notices import Notice, ProgressNotice, StartedNotice
+from doorward_process import Doorward
 
 CLOCK = {"package": "clock", "registryType": "pypi"}
 SECRET = "the-key-of-the-clock"
@@ -88,6 +89,7 @@ async def test_what_cannot_be_planned_is_refused_and_nobody_is_asked(house: Pack
         ({"package": "no-such-clock", "registryType": "npm"}, "There is no package no-such-clock"),
         ({"server": "org.example/nothing"}, "There is no server 'org.example/nothing'"),
         ({"server": "tme"}, "Similar names: time"),
+        ({**CLOCK, "env": {"LD_PRELOAD": "/tmp/x.so"}}, "env cannot have LD_PRELOAD"),
         ({"package": "../../etc", "registryType": "pypi"}, "is not the name of a package"),
         ({"package": "clock; rm -r /", "registryType": "npm"}, "is not the name of a package"),
     ):
@@ -183,6 +185,27 @@ async def test_only_the_package_registries_are_reached(house: PackageHouse) -> N
         refused = await house.ask("mcp/install", CLOCK, dry_run=True)
         assert elsewhere.asked == []
         assert "may not reach" in str(refused), refused
+
+
+async def test_an_installation_that_is_killed_leaves_nothing(registry: PackageRegistry, tmp_path: Path) -> None:
+    async with package_house(tmp_path, registry) as house:
+        plan = (await house.plan(**CLOCK))["plan"]
+        (house.path / "doorward.toml").write_text(
+            f'[upstream.packages]\nregistry = ""\npython_index = "{registry.url}/simple"\n'
+        )
+    registry.held = {"/files/"}
+    held = asyncio.create_task(registry.wait_held())
+    words = ("--as=me", "--room=", "mcp/install", "--package=clock", "--registryType=pypi", f"--plan={plan}")
+    program = Doorward(tmp_path / "home").started("run", *words)
+    try:
+        await held
+    finally:
+        program.kill()
+        program.communicate()
+    assert (tmp_path / "home/servers-installed/.installing-clock").is_dir()
+    registry.release.set()
+    async with package_house(tmp_path, registry) as house:
+        assert house.is_untouched()
 
 
 async def test_what_killed_installations_left_is_removed_at_the_next_start(

@@ -37,6 +37,11 @@ from doorward.upstream.packages.server_registry import ServerRegistry
 
 _SECONDS = 1_800
 _PREVIEW_SECONDS = 300.0
+_LOADER_VARIABLES = (
+    *("PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "NODE_OPTIONS", "NODE_PATH"),
+    *("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT"),
+)
+"""Variables that make an installed program run other code. Approvers do not see the values of variables."""
 
 
 class InstalledServer(TypedDict):
@@ -193,6 +198,9 @@ async def _make_wish(ctx: Context, given: Mapping[str, Any]) -> InstallWish:
     check_id(id)
     if known is not None and known.arguments and not given["args"]:
         raise BadParams(f"The server {known.name} needs args: {known.arguments}.")
+    for variable in given["env"]:
+        if variable.upper() in _LOADER_VARIABLES:
+            raise BadParams(f"env cannot have {variable}: it changes which program runs, and nobody approved that.")
     network = given["network"]
     if network is None:
         network = known is not None and known.network is True
