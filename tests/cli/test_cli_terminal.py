@@ -16,7 +16,7 @@ def lines(doorward: Doorward, command_line: str, code: int = 0) -> list[str]:
 def test_a_list_is_a_table(shared: Doorward) -> None:
     shared("init")
     shown = lines(shared, """doorward run data/list --collection=recipes --fields='["id"]' --limit=3""")
-    assert shown[:5] == ["id", "admin", "casual-chat", "code-collaboration", "3 items"]
+    assert shown[:5] == ["id", "admin", "assistant", "casual-chat", "3 items"]
 
 
 def test_columns_stand_under_their_names(shared: Doorward) -> None:
