@@ -92,6 +92,7 @@ async def test_what_cannot_be_planned_is_refused_and_nobody_is_asked(house: Pack
         ({**CLOCK, "env": {"LD_PRELOAD": "/tmp/x.so"}}, "env cannot have LD_PRELOAD"),
         ({"package": "../../etc", "registryType": "pypi"}, "is not the name of a package"),
         ({"package": "clock; rm -r /", "registryType": "npm"}, "is not the name of a package"),
+        ({"package": "--ignore-scripts=false", "registryType": "npm"}, "is not the name of a package"),
     ):
         refused = await house.ask("mcp/install", params, by="helper", room="shop")
         assert (refused.status, said in refused.message) == ("refused", True), refused.message

@@ -116,7 +116,7 @@ async def install(
         config = _parse_entry(ctx, wish.id, entry)
         await _check_start(ctx, config)
         ctx.execution.progress(0.9, "adding it to the server file")
-        await change_file(ctx, lambda text: server_entry.add_server(text, wish.id, entry))
+        await _add_entry(ctx, staging, wish.id, entry)
     upstream = ctx.services.upstreams.get(wish.id)
     if config.enabled:
         await upstream.start_and_wait()
@@ -260,6 +260,18 @@ def _parse_entry(ctx: Context, id: str, entry: Mapping[str, Any]) -> ServerConfi
     text = server_entry.add_server(None, id, entry)
     (config,) = ctx.services.servers.parse(text.encode()).servers
     return config
+
+
+async def _add_entry(ctx: Context, staging: Staging, id: str, entry: Mapping[str, Any]) -> None:
+    """Add the entry. A cancellation waits until the file is written or not, so that no entry lacks its packages."""
+    adding = asyncio.ensure_future(change_file(ctx, lambda text: server_entry.add_server(text, id, entry)))
+    try:
+        await asyncio.shield(adding)
+    except asyncio.CancelledError:
+        await asyncio.wait([adding])
+        if adding.exception() is None:
+            staging.keep()
+        raise
 
 
 async def _check_start(ctx: Context, config: ServerConfig) -> None:

@@ -109,6 +109,10 @@ class Staging:
         except OSError as error:
             raise CommandFailed(f"{folder} cannot be created: {error.strerror or error}.") from error
 
+    def keep(self) -> None:
+        """Keep what was completed, whatever happens now."""
+        self._final = None
+
     def _remove(self, failed: bool) -> None:
         if self._final is not None and failed:
             shutil.rmtree(self._final, ignore_errors=True)

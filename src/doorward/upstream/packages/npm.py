@@ -117,4 +117,6 @@ def _pin(manager: PackageManager, path: str, locked: dict[str, Any]) -> PinnedPa
             f"The package {name} comes from {parts.hostname}; allowed hosts: {manager.addresses.hosts}.",
             hint="A person can add the host to upstream.packages.hosts.",
         )
-    return PinnedPackage(name, str(locked.get("version", "")), integrity, bool(locked.get("hasInstallScript")))
+    pinned = PinnedPackage(name, str(locked.get("version", "")), integrity, bool(locked.get("hasInstallScript")))
+    pinned.check("npm")
+    return pinned

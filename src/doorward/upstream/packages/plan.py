@@ -11,13 +11,13 @@ from typing import Literal
 import msgspec
 
 from doorward.core.command import shorten
-from doorward.core.errors import BadParams
+from doorward.core.errors import BadParams, CommandFailed
 
 RegistryType = Literal["npm", "pypi"]
 
 _NAMES = {
     "pypi": re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"),
-    "npm": re.compile(r"(?:@[a-z0-9~-][a-z0-9._~-]{0,100}/)?[a-z0-9~-][a-z0-9._~-]{0,150}"),
+    "npm": re.compile(r"(?:@[A-Za-z0-9~-][A-Za-z0-9._~-]{0,100}/)?[A-Za-z0-9~][A-Za-z0-9._~-]{0,150}"),
 }
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.!+_-]{0,99}")
 
@@ -48,6 +48,13 @@ class PinnedPackage(msgspec.Struct, frozen=True):
     """As the registry's tools write it: `sha256:…` for PyPI, `sha512-…` for npm."""
     has_scripts: bool = False
     """Whether it wants to run scripts when it is installed. They never run."""
+
+    def check(self, registry_type: RegistryType) -> None:
+        """Raise CommandFailed if a registry gave a name or version that could mean anything else, such as a path."""
+        try:
+            PackageChoice(registry_type, self.name, self.version).check()
+        except BadParams as error:
+            raise CommandFailed(f"The registry gave a package that is not valid: {error.message}") from error
 
 
 class InstallPlan(msgspec.Struct, frozen=True, kw_only=True):

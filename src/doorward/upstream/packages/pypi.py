@@ -17,6 +17,8 @@ from doorward.upstream.packages.plan import InstallPlan, PackageChoice, PinnedPa
 _REPORT, _REQUIREMENTS, _PACKAGES = "report.json", "requirements.txt", "packages"
 _MISSING = re.compile(r"No matching distribution found|Could not find a version that satisfies")
 _OTHER_HASH = re.compile(r"DO NOT MATCH THE HASHES")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_URL = re.compile(r"https?://[!-~]+")
 _SEPARATORS = re.compile(r"[-_.]+")
 _QUIET = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir", "--retries=2", "--timeout=30")
 
@@ -78,7 +80,7 @@ def _find_script(packages: Path, name: str) -> str:
             parser.optionxform = str  # type: ignore[method-assign, assignment]
             parser.read_string((info / "entry_points.txt").read_text("utf-8"))
             scripts = list(parser["console_scripts"]) if parser.has_section("console_scripts") else []
-    scripts = [one for one in scripts if (packages / "bin" / one).is_file()]
+    scripts = [one for one in scripts if "/" not in one and (packages / "bin" / one).is_file()]
     found = [one for one in scripts if _normalize(one) == _normalize(name)] or scripts
     if len(found) != 1:
         has = f"several programs: {', '.join(found)}" if found else "no program"
@@ -103,9 +105,11 @@ def _pin(reported: dict[str, Any]) -> PinnedPackage:
     hashes = reported["download_info"].get("archive_info", {}).get("hashes", {})
     name, version = reported["metadata"]["name"], reported["metadata"]["version"]
     url = reported["download_info"]["url"]
-    if "sha256" not in hashes or not url.startswith(("https://", "http://")):
+    if not _HASH.fullmatch(str(hashes.get("sha256"))) or not _URL.fullmatch(url):
         raise CommandFailed(f"The index has no sha256 hash for {name} {version}, so it cannot be pinned.")
-    return PinnedPackage(name, version, f"sha256:{hashes['sha256']}")
+    pinned = PinnedPackage(name, version, f"sha256:{hashes['sha256']}")
+    pinned.check("pypi")
+    return pinned
 
 
 def _normalize(name: str) -> str:
