@@ -166,10 +166,12 @@ async def test_values_are_bound_and_names_are_quoted() -> None:
             field('li"nk', "text", "p1", "p2", links="plants", links_by="id"),
         ),
     )
-    answer = await ask('pl ants with plants of family "fern"', tools=TOOLS, data=(odd, PLANTS))
-    for _, params in answer.calls:
-        assert "DROP" not in params.get("sql", "")
-        assert 'FROM "pl""ants"' in params.get("sql", 'FROM "pl""ants"')
+    trap = "x'; DROP TABLE a"
+    answer = await ask(f'how many pl ants are called "{trap}" with family fern', tools=TOOLS, data=(odd, PLANTS))
+    ((command, params),) = answer.calls
+    assert (command, params["params"]) == ("data/query", [trap, "fern"])
+    assert "DROP" not in params["sql"]
+    assert 'FROM "pl""ants" AS t LEFT JOIN "plants" AS j0 ON j0."id" = t."li""nk"' in params["sql"]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +271,7 @@ async def test_values_that_are_commands_or_names_of_fields_stay_values() -> None
     answer = await ask("how many notes of the kind delete are there", tools=TOOLS, data=(traps,))
     assert answer.calls == [("data/count", {"collection": "notes", "filter": {"kind": "delete"}})]
     answer = await ask("how many notes of the kind price", tools=TOOLS, data=(traps,))
-    assert answer.calls in ([], [("data/count", {"collection": "notes", "filter": {"kind": "price"}})])
+    assert answer.calls == [("data/count", {"collection": "notes", "filter": {"kind": "price"}})]
 
 
 async def test_a_field_that_links_one_of_doorwards_own_collections_is_a_plain_field() -> None:
@@ -356,3 +358,106 @@ async def test_a_field_that_is_called_like_its_collection_is_measured() -> None:
     tools = (*TOOLS, tool("file/delete", reads_only=False, destroys=True, asks=True))
     answer = await ask("the outage on slate-09.lan was a mistake, delete it", tools=tools, data=(outages,))
     assert "file/delete" not in answer.commands
+
+
+SHOWS = CollectionProfile(
+    name="shows",
+    kind="managed",
+    key="id",
+    count=40,
+    fields=(
+        field("play", "text", "p1", "p2", links="plays", links_by="id"),
+        field("day", dates=True, least="2026-09-01", most="2027-03-20"),
+        field("starts", "text", "19:30", "20:00"),
+        field("origin", "text", "Lund", "Ystad"),
+        field("destination", "text", "Lund", "Ystad"),
+        field("main_singer", "text", "s1", "s2", links="singers", links_by="id"),
+    ),
+)
+PLAYS = CollectionProfile(
+    name="plays", kind="managed", key="id", label="title", count=9, fields=(field("title", "text", "Moon", "Tin Man"),)
+)
+SINGERS = CollectionProfile(
+    name="singers",
+    kind="managed",
+    key="id",
+    label="name",
+    count=14,
+    fields=(
+        field("name", "text", "Ida Holm", "Bo Berg"),
+        field("voice", "text", "main", "choir"),
+        field("email", "text", "a@b.example"),
+        field("born", dates=True, least="1960-02-01", most="2001-11-30"),
+        field("joined", dates=True, least="2019-02-01", most="2026-11-30"),
+        field("on_leave", "boolean", True, False),
+        field("solos", "number", 0, 3, missing=3),
+    ),
+)
+STAGE = (SHOWS, PLAYS, SINGERS)
+"""Today is Friday, 15 January 2027."""
+
+
+@pytest.mark.parametrize(
+    ("request_", "days"),
+    [
+        ("list the shows in March", ["2027-03-01", "2027-03-31~"]),
+        ("list the shows in October", ["2026-10-01", "2026-10-31~"]),
+        ("is there a show on monday", ["2027-01-18", "2027-01-18~"]),
+        ("how many shows were there on monday", ["2027-01-11", "2027-01-11~"]),
+        ("shows on monday", ["2027-01-18", "2027-01-18~"]),
+        ("which singers joined on monday", ["2027-01-11", "2027-01-11~"]),
+        ("shows in the next 10 days", ["2027-01-15", "2027-01-25~"]),
+        ("shows before christmas", ["2026-12-24~"]),
+    ],
+)
+async def test_a_bare_month_or_weekday_is_settled_by_the_tense_and_the_records(request_: str, days: list[str]) -> None:
+    answer = await ask(request_, tools=("data/query",), data=STAGE)
+    assert answer.params["params"] == days
+
+
+@pytest.mark.parametrize(
+    ("request_", "parts", "values"),
+    [
+        ("whose birthday is it this month?", ["""substr(t."born", 6, 5) >= ?"""], ["01-01", "01-31"]),
+        ("which singers were born in 1988", ["""t."born" >= ?"""], ["1988-01-01", "1988-12-31~"]),
+        ("which singers have no solos", ["""(t."solos" IS NULL OR t."solos" = 0)"""], []),
+        ("shows to Lund", ["""t."destination" = ?"""], ["Lund"]),
+        ("shows from Lund", ["""t."origin" = ?"""], ["Lund"]),
+        ("email of the main in Tin Man", ["""EXISTS (SELECT 1 FROM "shows\""""], ["Tin Man"]),
+        ("which singers sang in a show yesterday", [], None),
+    ],
+)
+async def test_words_are_not_taken_for_the_nearest_field(request_: str, parts: list[str], values: Any) -> None:
+    answer = await ask(request_, tools=("data/query",), data=STAGE)
+    if values is None:
+        assert answer.calls == [], answer.calls
+    else:
+        assert [part for part in parts if part not in answer.params["sql"]] == []
+        assert answer.params.get("params", []) == values
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "which shows leave Lund on sunday",  # no flag `on_leave` of a linked singer
+        "did anyone bring a Moon yesterday",
+        "where are we playing on friday and what time do we start",
+        "any sold out shows so far",
+    ],
+)
+async def test_a_part_or_a_verb_that_is_not_understood_is_not_dropped(request_: str) -> None:
+    answer = await ask(request_, tools=TOOLS, data=STAGE)
+    assert (answer.calls, answer.acts) == ([], False)
+
+
+async def test_a_date_without_a_field_belongs_to_the_linked_records_of_a_person() -> None:
+    answer = await ask("which gardeners sold a Red Maple yesterday", tools=TOOLS, data=HOUSE)
+    assert answer.params["params"] == ["Red Maple", "2027-01-14", "2027-01-14~"]
+    assert 'AND e00."sold_on" >= ?' in answer.params["sql"].replace("e10.", "e00.").replace("e20.", "e00.")
+
+
+async def test_a_cancelled_record_is_not_announced_as_if_it_took_place() -> None:
+    found = result("data/query", {"items": [{"id": "t-1", "boat": "Tern", "day": "2027-01-20", "status": "cancelled"}]})
+    answer = await ask("when is the next trip", found, tools=TOOLS, data=(BOATS, TRIPS))
+    assert "20 January 2027" in answer.text
+    assert "status cancelled" in answer.text

@@ -21,7 +21,7 @@ from doorward.core.command import Example
 _MAX_PHRASE = 400
 _MAX_TEXT = 4_000
 _SURE, _CLEAR = 0.65, 0.1
-_NEAR = 0.5
+_NEAR = 0.6
 _MOST_NEAR = 3
 _IGNORED = ("sh/", "agent/ask", "help/")
 _RUN = re.compile(
@@ -215,7 +215,9 @@ def _rank(context: RequestContext) -> list[_Match]:
 
 def nearest(context: RequestContext) -> list[str]:
     """Return what could be done instead, in the words of its examples."""
-    found = [one for one in _rank(context) if one.score >= _NEAR][:_MOST_NEAR]
+    asked = {context.request.tokens[one].stem for one in context.request.meaningful}
+    found = [one for one in _rank(context) if one.score >= _NEAR and len(asked & one.stems) > 1]
+    found = [one for one in found if not context.tools[one.command].destroys][:_MOST_NEAR]
     return [f"“{one.use.says}” ({one.command})" if one.use else one.command for one in found]
 
 

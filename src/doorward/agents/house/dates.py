@@ -17,11 +17,17 @@ _MONTH_UNITS = {"month": 1, "quarter": 3, "year": 12}
 _RELATIVE = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 _LEADS = frozenset(("on", "in", "during", "within", "over", "for", "from", "of", "at", "the", "by"))
 _LAST = frozenset(("last", "past", "previous", "preceding"))
+_NEXT = frozenset(("next", "coming"))
 _BOUNDS = frozenset(("since", "after", "from", "before", "until", "till", "by", "between"))
 _AGES = {"older": True, "more": True, "over": True, "longer": True, "newer": False, "less": False, "under": False}
 """Words before a length of time, and whether they mean what is older than that."""
 _SHORT = frozenset(("may", "mar", "sun", "sat", "mon", "wed", "sec"))
 """Names of months and days that are also other words, and count only beside a number or a word such as `in`."""
+
+
+_FEASTS = {"christmas": (12, 25), "xmas": (12, 25), "halloween": (10, 31)}
+_SOON = 62
+"""Days ahead from which on a bare day is taken for that of the year before."""
 
 
 class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +41,6 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None
     says: str
     """The period as a phrase, such as `in the last 30 days`."""
-    whole_days: bool = True
-    """Whether it begins and ends at midnight."""
     yearless: bool = False
     """Whether it names a day or a month without its year."""
 
@@ -48,6 +52,10 @@ class TimeSpan(msgspec.Struct, frozen=True, kw_only=True):
         day = moment.date().isoformat()[4:]
         years = [year for year in range(int(least[:4]), int(most[:4]) + 1) if least <= f"{year}{day}" <= most]
         return [str(year) for year in years] if len(years) > 1 else []
+
+    def overlaps(self, least: str, most: str) -> bool:
+        """Whether days from `least` to `most` reach into it."""
+        return (not self.last_day or least <= self.last_day) and (not self.first_day or most >= self.first_day)
 
     @property
     def places(self) -> frozenset[int]:
@@ -78,16 +86,15 @@ class _Period(msgspec.Struct, frozen=True):
     says: str
     behind: int
     lead: str = "on"
-    whole_days: bool = True
     yearless: bool = False
 
 
-def find_spans(request: Request, now: datetime) -> tuple[TimeSpan, ...]:
-    """Find the periods of a request, from left to right."""
+def find_spans(request: Request, now: datetime, *, ahead: bool = False) -> tuple[TimeSpan, ...]:
+    """Find the periods of a request, from left to right. A bare `Friday` or `May` is the last, or the one ahead."""
     found: list[TimeSpan] = []
     at = 0
     while at < len(request):
-        span = _Reader(request, now).span(at)
+        span = _Reader(request, now, ahead).span(at)
         if span is None:
             at += 1
         else:
@@ -97,9 +104,10 @@ def find_spans(request: Request, now: datetime) -> tuple[TimeSpan, ...]:
 
 
 class _Reader:
-    def __init__(self, request: Request, now: datetime) -> None:
+    def __init__(self, request: Request, now: datetime, ahead: bool) -> None:
         self.tokens = request.tokens
         self.now = now
+        self.ahead = ahead
         self.today = now.date()
 
     def word(self, at: int) -> str:
@@ -127,7 +135,6 @@ class _Reader:
                     since=period.since,
                     until=period.until,
                     says=says,
-                    whole_days=period.whole_days,
                     yearless=period.yearless,
                 )
         return None
@@ -173,19 +180,10 @@ class _Reader:
         limit = self.now - timedelta(seconds=seconds)
         since, until = (None, limit) if _AGES[word] else (limit, None)
         text = f"more than {says} ago" if _AGES[word] else f"less than {says} ago"
-        return self._open(first, behind + ago, since, until, text, whole_days=False)
+        return self._open(first, behind + ago, since, until, text)
 
-    def _open(
-        self,
-        first: int,
-        behind: int,
-        since: datetime | None,
-        until: datetime | None,
-        says: str,
-        *,
-        whole_days: bool = True,
-    ) -> TimeSpan:
-        return TimeSpan(first=first, behind=behind, since=since, until=until, says=says, whole_days=whole_days)
+    def _open(self, first: int, behind: int, since: datetime | None, until: datetime | None, says: str) -> TimeSpan:
+        return TimeSpan(first=first, behind=behind, since=since, until=until, says=says)
 
     def _duration(self, at: int) -> tuple[float, str, int] | None:
         """Return the seconds of `30 days`, `an hour`, `3 months`, with its words and the place behind it."""
@@ -206,6 +204,10 @@ class _Reader:
     def _rolling(self, at: int, *, introduced: bool) -> _Period | None:
         """`last 30 days`, `past hour`, `within 3 days`, `the last day`."""
         word = self.word(at)
+        coming = self._duration(at + 1) if word in _NEXT else None
+        if coming is not None:
+            end = self.midnight((self.now + timedelta(seconds=coming[0])).date() + timedelta(days=1))
+            return _Period(self.midnight(self.today), end, f"the next {coming[1]}", coming[2], "in")
         if word in _LAST:
             found = self._duration(at + 1)
             unit = self.word(at + 1)
@@ -226,7 +228,7 @@ class _Reader:
         else:
             return None
         since = self.now - timedelta(seconds=seconds)
-        return _Period(since, self.midnight(self.today + timedelta(days=1)), f"the last {says}", behind, "in", False)
+        return _Period(since, self.midnight(self.today + timedelta(days=1)), f"the last {says}", behind, "in")
 
     def period(self, at: int, *, sure: bool) -> _Period | None:
         """Return the day, week, month or year that begins at a token."""
@@ -247,11 +249,13 @@ class _Reader:
         moment = self.now - timedelta(seconds=seconds)
         if seconds < 86_400:
             half = timedelta(seconds=seconds / 4)
-            return _Period(moment - half, moment + half, f"{says} ago", behind + 1, "", whole_days=False)
+            return _Period(moment - half, moment + half, f"{says} ago", behind + 1, "")
         return self._days(moment.date(), moment.date() + timedelta(days=1), f"{says} ago", behind + 1)
 
     def _relative(self, at: int) -> _Period | None:
         word = self.word(at)
+        if word == "this" and self.word(at + 1) in ("morning", "afternoon", "evening"):
+            return self._days(self.today, self.today + timedelta(days=1), "today", at + 2)
         if word in _RELATIVE:
             day = self.today + timedelta(days=_RELATIVE[word])
             return self._days(day, day + timedelta(days=1), word, at + 1)
@@ -272,7 +276,7 @@ class _Reader:
     def _turned(self, at: int) -> _Period | None:
         """This, last or next week, month, quarter, year, weekend, Tuesday."""
         word = self.word(at)
-        turn = 0 if word in ("this", "current") else -1 if word in _LAST else 1 if word in ("next", "coming") else None
+        turn = 0 if word in ("this", "current") else -1 if word in _LAST else 1 if word in _NEXT else None
         if turn is None:
             return None
         unit = self.word(at + 1)
@@ -303,13 +307,20 @@ class _Reader:
         word = self.word(at)
         if word not in _WEEKDAYS:
             return None
-        day = self.today - timedelta(days=(self.today.weekday() - _WEEKDAYS[word]) % 7)
+        away = (self.today.weekday() - _WEEKDAYS[word]) % 7
+        day = self.today + timedelta(days=-away % 7 if self.ahead else -away)
         return self._days(day, day + timedelta(days=1), f"{word.capitalize()} {_said(day)}", at + 1, "on")
 
     def _day_of_month(self, at: int) -> _Period | None:
-        """`1 April`, `April 1st`, `1st of April 2026`; without a year, the last such day."""
+        """`1 April`, `April 1st`, `Christmas`, `1st of April 2026`; without a year, the last such day or the next."""
         day, behind = self._ordinal(at), at + 1
-        if day is not None:
+        month: int | None
+        if self.word(at) in _FEASTS:
+            month, day = _FEASTS[self.word(at)]
+            eve = self.word(behind) == "eve"
+            day -= eve
+            behind -= self.word(behind) not in ("day", "eve")
+        elif day is not None:
             behind += self.word(behind) == "of"
             month = _MONTHS.get(self.word(behind))
         else:
@@ -324,8 +335,9 @@ class _Reader:
             named = date(year or self.today.year, month, day)
         except ValueError:
             return None
-        if not year and named > self.today + timedelta(days=62):
-            named = named.replace(year=named.year - 1) if (month, day) != (2, 29) else named
+        away = (named - self.today).days
+        if not year and (away < 0 if self.ahead else away > _SOON) and (month, day) != (2, 29):
+            named = named.replace(year=named.year + (1 if self.ahead else -1))
         place = behind + 1 if year else behind - (self.word(behind - 1) == ",")
         found = self._days(named, named + timedelta(days=1), _said(named), place, "on")
         return msgspec.structs.replace(found, yearless=not year)
@@ -351,8 +363,10 @@ class _Reader:
         return None
 
     def _month(self, month: int, year: int | None, behind: int) -> _Period:
-        """A month; without a year, the last one of that name."""
-        first = date(year or (self.today.year if month <= self.today.month else self.today.year - 1), month, 1)
+        """A month; without a year, the last one of that name, or the next."""
+        away = month - self.today.month
+        turn = int(away < 0) if self.ahead else -int(away > 0)
+        first = date(year or self.today.year + turn, month, 1)
         found = self._days(first, _months_on(first, 1), f"{first:%B %Y}", behind, "in")
         return msgspec.structs.replace(found, yearless=year is None)
 

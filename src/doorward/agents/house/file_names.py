@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from doorward.agents.house.request import Token
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.word_claims import WordClaims
 from doorward.agents.house.words import name_words, singular, stop_words
@@ -192,7 +193,8 @@ def _is_same(name: str, word: str) -> bool:
 def _named_by_words(known: tuple[str, ...], claims: WordClaims, folder: str) -> tuple[str, ...]:
     """Return the files all words of whose name stand side by side in the request."""
     tokens = claims.request.tokens
-    words = [singular(one.lower) if one.kind == "word" else "" for one in tokens]
+    split = [(part, at) for at, one in enumerate(tokens) for part in _parts(one)]
+    words, token_of = [one for one, _ in split], [at for _, at in split]
     best: dict[str, set[int]] = {}
     for path in known:
         base = posixpath.basename(path)
@@ -203,7 +205,7 @@ def _named_by_words(known: tuple[str, ...], claims: WordClaims, folder: str) -> 
             continue
         for at in range(len(words) - len(parts) + 1):
             here = set(range(at, at + len(parts)))
-            if tuple(words[at : at + len(parts)]) == parts and not claims.places & here:
+            if tuple(words[at : at + len(parts)]) == parts and not claims.places & {token_of[one] for one in here}:
                 around = {singular(one) for one in name_words(posixpath.dirname(path))} | _PAPERS
                 around |= {posixpath.splitext(base)[1].lstrip(".").lower()}
                 for near in (at - 1, at + len(parts)):
@@ -214,8 +216,13 @@ def _named_by_words(known: tuple[str, ...], claims: WordClaims, folder: str) -> 
     most = max((len(_own(path, here, words)) for path, here in best.items()), default=0)
     fitting = tuple(path for path, here in best.items() if len(_own(path, here, words)) == most)
     for path in fitting:
-        claims.claim_places(best[path])
+        claims.claim_places(token_of[one] for one in best[path])
     return fitting
+
+
+def _parts(token: Token) -> tuple[str, ...]:
+    """Return the words of a token; `get-in` has two."""
+    return tuple(singular(one) for one in token.lower.split("-")) if token.kind == "word" else ("",)
 
 
 def _own(path: str, places: set[int], words: list[str]) -> set[int]:

@@ -72,6 +72,8 @@ def _same_for(context: RequestContext) -> FileRequest | None:
 def _reading(
     context: RequestContext, request: FileRequest, score: float, reference: FileReference | None = None
 ) -> Reading:
+    names = request.names
+    named = reference or names.files or names.choices or names.folder or names.suffixes
     of = sentences.in_a_row([*request.names.files]) or f"{request.query.noun()}{request.query.conditions}"
     return Reading(
         name=f"{request.intent} files",
@@ -79,6 +81,7 @@ def _reading(
         explained=request.explained,
         score=score,
         says=f"{request.intent}: {of}",
+        depends=not named and not context.request.has("file", "folder", "directory", "document", "script"),
     )
 
 

@@ -30,6 +30,10 @@ _WEAK = frozenset(
 _GENERIC = frozenset(("number", "type", "count", "name", "code", "address"))
 """Words that do not name a field alone when it has other words."""
 _GENERIC_ENDS = ("number", "address", "type", "count", "mark", "date")
+_BEFORE_VERB = frozenset(("please", "pls", "you", "to", "and", "just", "now", "can", "could", "then", ","))
+"""Words behind which `show` is no noun."""
+_STATES = frozenset(("on", "in", "at", "off", "out"))
+"""Words that a state such as `on_leave` begins with, and that must be said: `leave` alone is a verb."""
 _WORDS = re.compile(r"\w+(?:[-'’.]\w+)*")
 _PERSON = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z][\w.'-]+)+")
 _PART = 0.6
@@ -65,6 +69,7 @@ class Lexicon:
     def __init__(self, data: tuple[CollectionProfile, ...]) -> None:
         self.collections = {one.name: one for one in data}
         self._phrases: dict[str, list[tuple[tuple[str, ...], Meaning]]] = {}
+        self._nouns: dict[str, set[str]] = {}
         self._words: set[str] = set()
         for one in self.collections.values():
             self._add_collection(one)
@@ -82,7 +87,7 @@ class Lexicon:
         for at, one in enumerate(stems):
             for phrase, meaning in self._phrases.get(one, ()):
                 behind = at + len(phrase)
-                if stems[at:behind] == phrase and not _says_too_little(request, at, behind, meaning):
+                if stems[at:behind] == phrase and not self._says_too_little(request, at, behind, meaning):
                     found.append(Match(at, behind, meaning))
             if request.tokens[at].kind == "quoted":
                 found += (Match(at, at + 1, meaning) for meaning in self._values_called(request.tokens[at].text))
@@ -138,6 +143,8 @@ class Lexicon:
         words = name_words(one.name.rpartition(".")[2])
         self._learn(words)
         self._add(words, Meaning("collection", one.name))
+        same = same_words(stem(words[-1])) if words else ()
+        self._nouns[one.name] = {*words, *(word for word in _group_words() if stem(word) in same)}
         for other in same_words(stem(words[-1])) if words else ():
             self._add((*words[:-1], other), Meaning("collection", one.name, weight=0.8))
             if len(words) > 1:
@@ -178,6 +185,31 @@ class Lexicon:
         profile = self.collections.get(collection)
         return next((one for one in profile.fields if one.name == name), None) if profile is not None else None
 
+    def _says_too_little(self, request: Request, at: int, behind: int, meaning: Meaning) -> bool:
+        """Whether a word says too little: a stop word or verb taken for a name, `number` behind an unknown word."""
+        token = request.tokens[at]
+        before = request.tokens[at - 1] if at else None
+        if behind > at + 1:
+            return False
+        is_part = meaning.kind == "value" and meaning.weight < _PART + 0.01
+        if is_part and len(token.lower) < _SHORTEST_SLIP and not (at and token.text[:1].isupper()):
+            return True
+        if token.lower.endswith("ing") and meaning.kind != "field":
+            known = self._nouns[meaning.collection] if meaning.kind == "collection" else str(meaning.value).lower()
+            return token.lower not in known and f"{token.lower}s" not in known
+        if meaning.kind == "field":
+            words = name_words(meaning.field)
+            linking = self.field(meaning.collection, meaning.field)
+            if token.lower.endswith("ing") and linking and linking.links and token.lower not in words:
+                return True
+            if len(words) > 1 and words[0] in _STATES and token.lower not in _STATES:
+                return words[0] not in (one.lower for one in request.tokens[max(0, at - 2) : at])
+        if token.lower in _GENERIC and meaning.kind == "field" and before is not None:
+            return before.kind == "word" and not before.is_stop
+        if token.lower == "show" and meaning.kind == "collection" and before is not None:
+            return before.lower in _BEFORE_VERB
+        return token.is_stop and not (token.text[:1].isupper() and at > 0 and meaning.kind == "value")
+
     @property
     def people(self) -> frozenset[str]:
         """The collections whose records are known by names of people."""
@@ -204,18 +236,6 @@ def _field_phrases(words: tuple[str, ...], ends: tuple[str, ...]) -> Iterator[tu
             yield (heads[0], word), 0.8
 
 
-def _says_too_little(request: Request, at: int, behind: int, meaning: Meaning) -> bool:
-    """Whether a word says too little: a stop word taken for a part of a name, or `number` behind an unknown word."""
-    token = request.tokens[at]
-    before = request.tokens[at - 1] if at else None
-    is_part = meaning.kind == "value" and meaning.weight < _PART + 0.01 and behind == at + 1
-    if is_part and len(token.lower) < _SHORTEST_SLIP and not (at and token.text[:1].isupper()):
-        return True
-    if behind == at + 1 and token.lower in _GENERIC and meaning.kind == "field" and before is not None:
-        return before.kind == "word" and not before.is_stop
-    return behind == at + 1 and token.is_stop and not (token.text[:1].isupper() and at > 0 and meaning.kind == "value")
-
-
 def _collections_of_people(collections: tuple[CollectionProfile, ...]) -> frozenset[str]:
     """Find them by their noun, or by fields that only people have."""
     nouns = {stem(word) for word in word_lists().people.split()}
@@ -237,11 +257,16 @@ def common_words() -> frozenset[str]:
 
 
 @cache
+def _group_words() -> frozenset[str]:
+    return frozenset(word for group in word_lists().groups for word in group.split())
+
+
+@cache
 def _vocabulary() -> frozenset[str]:
     """The words that the grammar knows, to which slips are corrected."""
     lists = word_lists()
     words = {*lists.stop.split(), *lists.numbers, *lists.irregular, *lists.abbreviations.values()}
-    words |= {word for group in lists.groups for word in group.split()}
+    words |= _group_words()
     words |= set(lists.grammar.split())
     return frozenset(word for word in words if len(word) >= _SHORTEST_SLIP and word.isalpha())
 

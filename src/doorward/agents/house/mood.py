@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal
 
 from doorward.agents.house.request import MAX_REQUEST, Request
 
@@ -18,7 +19,7 @@ _CHANGES = (
     r"|register|enter|record|undo|revert|reverse|rollback|roll back|(?:roll|bring) (?:that|it|this)|pass"
     r"|take (?:that|it|this|back)|put it|get rid of"
     r"|throw (?:away|out)|close|reopen|cancel|ship|approve|deny|archive|activate|deactivate|resolve|finish|complete"
-    r"|pay|touch|mkdir|mv|cp|rm|bin|dump|scrap|ditch|unlink|clone|relocate|include|stick|tack|turn|flip|hand|leave"
+    r"|pay|confirm|touch|mkdir|mv|cp|rm|bin|dump|scrap|ditch|unlink|clone|relocate|include|stick|tack|turn|flip|hand|leave"
     r"|back up|fix|cut|rewrite|reset|stop|start|restart|shut|kill|install|give(?! (?:me|us)\b)|message the|notify the"
     r"|tell (?:the|everyone|everybody|room)|let (?:the|everyone) \w+ know"
     r"|(?:let|have) \w+ (?:take|handle|own|work on|look after|deal with)"
@@ -40,7 +41,7 @@ _NAMES = r"(?:doorward|guide|keeper|assistant|house)"
 _CAN_YOU = r"(?:can|could|would|will)\s+(?:you|u)(?:\s+(?:please|kindly|just|maybe|possibly|quickly|also))*"
 _FRONT = re.compile(
     rf"(?:please|pls|plz|kindly|just|quickly|simply|ok|okay|hey|hi|hello|hm+|oops|whoops|oh no|oh|ah|uh|um|argh|damn"
-    rf"|my (?:mistake|bad)|sorry|no(?=,)|yes"
+    rf"|actually|my (?:mistake|bad)|sorry|no(?=,)|yes"
     rf"|wait(?=,)|well"
     rf"|now|so|then|also|and|alright|right|great|thanks|thank you|good (?:morning|evening|afternoon|day)"
     rf"|dear|@?{_NAMES}"
@@ -81,13 +82,22 @@ _QUESTION = re.compile(
     r"(?:and |so |but )?(?:who|whose|what|what's|which|when|where|why|how|is|are|was|were|am|do|does|did|has|have|had"
     r"|can|could|may|might|shall|should|will|would)\b"
 )
+_WAS = re.compile(
+    r"\b(?:did|was|were|had)(?:n['’]t)?\b|\b(?:has|have|['’]ve)(?:n['’]t)?\s(?:\w+\s){0,2}?(?:\w+ed|been|gone|left|sold)\b"
+)
+_WILL_BE = re.compile(
+    r"\b(?:will|won['’]t|is|isn['’]t|are|aren['’]t|do|does|can|going\sto|upcoming|planned)\b|\b(?:wh\w+|there|it)['’]s\b"
+)
+_NEWS = re.compile(
+    r"[^,;:?!]+\s(?:has|have|got)\s(?:an?\s)new\s[\w ]+?[,:]\s+it(?:['’]s|\sis)\s[^,;?!]+", re.IGNORECASE
+)
 _SECOND = re.compile(rf"(?:\b(?:and|then)\s+|[;.!?]\s+)(?:(?:then|also|please)\s+)*(?:{_CHANGES}|{_LOOKS})\b")
 _CLAUSE = r"(?:^|[.;:!?,]\s*(?:and |but |so |then )?|\b(?:and|but|please|then|so|just|now|really)\s+)"
 
 _DONT = "you say what not to do, and I do not guess what that leaves"
 _WHAT_IF = "you wonder what would be, and I try nothing out to answer that"
 _QUOTED = "it is a quotation, and asks me for nothing by itself"
-_TOLD = "it tells what somebody says or wants, and asks me for nothing"
+_TOLD = "it tells what somebody says or wants, and I act only on a plain order"
 _CONDITION = "there is a condition in it, and I do not weigh conditions"
 _STOPS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), why)
@@ -192,7 +202,13 @@ def reason_not_to_act(text: str) -> str:
 def is_order(text: str) -> bool:
     """Whether a text plainly orders a change: a clear verb at the start of a clause, nothing that holds it back."""
     spoken, _ = _spoken(text)
-    return _STARTS.search(spoken) is not None and not _QUESTION.match(spoken) and not reason_not_to_act(text)
+    orders = _STARTS.search(spoken) is not None or tells_news(text)
+    return orders and not _QUESTION.match(spoken) and not reason_not_to_act(text)
+
+
+def tells_news(text: str) -> bool:
+    """Whether a text tells the new value of a field, which is to be noted: `Anna has a new phone number, it's 5`."""
+    return _NEWS.fullmatch(text.strip()) is not None
 
 
 def has_second_order(text: str) -> bool:
@@ -200,6 +216,12 @@ def has_second_order(text: str) -> bool:
     spoken, _ = _spoken(text)
     first = _STARTS.match(spoken)
     return first is not None and _SECOND.search(spoken, first.end()) is not None
+
+
+def tense(text: str) -> Literal["past", "ahead", ""]:
+    """Return whether a question is about what was or about what is and will be; empty if its verbs do not say."""
+    spoken = text.lower()
+    return "past" if _WAS.search(spoken) else "ahead" if _WILL_BE.search(spoken) else ""
 
 
 def settle_age(text: str) -> str:

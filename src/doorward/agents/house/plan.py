@@ -62,6 +62,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it changes something."""
     says: str = ""
     """What was understood, as a noun phrase or an order, such as `the number of open orders`."""
+    depends: bool = False
+    """Whether it names neither what it is about nor a condition, so that it is no part of a longer request."""
     guessed: bool = False
     """Whether it is only near to the request; such a reading never changes anything."""
 

@@ -22,6 +22,7 @@ from doorward.store.values import render_time
 _META = ("version", "createdAt", "updatedAt", "createdBy", "updatedBy", "access_read", "access_edit", "access_full")
 _MEASURES = {"sum": "total", "avg": "average", "max": "highest", "min": "lowest"}
 _MAX_IN_A_ROW = 6
+_CALLED_OFF = frozenset(("cancelled", "canceled", "postponed", "rejected", "void"))
 
 
 def answer(context: RequestContext, query: RecordQuery, result: ToolResult) -> str:
@@ -188,12 +189,20 @@ def _single(query: RecordQuery, row: dict[str, Any], label: str, key: str, shown
     if query.of and asked:
         field = asked[0]
         rest = [f"{field_words(part)} {value(part, row[part])}" for part in asked[1:]]
+        rest += _called_off(row)
         also = f" ({', '.join(rest)})" if rest else ""
         return f"{field_words(field)} of {who}: {value(field, row.get(field))}{also}."
     lead = "Yes: " if query.measure == "exists" else ""
     if query.order and asked:
-        return f"{lead}{who} ({field_words(asked[0])} {value(asked[0], row[asked[0]])})."
+        shown = [f"{field_words(asked[0])} {value(asked[0], row[asked[0]])}", *_called_off(row)]
+        return f"{lead}{who} ({', '.join(shown)})."
     details = describe_record(row, (), (*_META, label))
     if label and query.conditions and not any(each.path[0] in (label, key) for each in query.conditions):
         return f"{lead}There is 1 {one}{how}: {who}."
     return f"{lead}{who}: {details}."
+
+
+def _called_off(row: dict[str, Any]) -> list[str]:
+    """Return the status of a record that does not take place, which people would want to know."""
+    states = [(one, row[one]) for one in ("status", "state") if str(row.get(one)).lower() in _CALLED_OFF]
+    return [f"{one} {value(one, given)}" for one, given in states]

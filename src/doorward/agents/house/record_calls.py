@@ -50,7 +50,8 @@ class QueryBuilder:
         paths = [*(one.path for one in query.conditions), query.of, query.group, query.order]
         if query.measure in ("list", "exists") and self._shows_ids() and self.context.offered("data/query"):
             return None
-        if query.linked or query.ranked_by[0] or any(len(one) > 1 for one in paths):
+        yearly = any(one.op == "yearly" for one in query.conditions)
+        if query.linked or query.ranked_by[0] or yearly or any(len(one) > 1 for one in paths):
             return None
         params: dict[str, Any] = {"collection": query.collection}
         where = self._filter(query.conditions)
@@ -88,7 +89,12 @@ class QueryBuilder:
         return bool(target.label) and target.label != field.links_by
 
     def _filter(self, conditions: tuple[Condition, ...]) -> dict[str, Any]:
-        parts = [{one.path[0]: self._operand(one)} for one in conditions]
+        parts = [
+            {"$or": [{one.path[0]: 0}, {one.path[0]: {"$exists": False}}]}
+            if one.op == "none"
+            else {one.path[0]: self._operand(one)}
+            for one in conditions
+        ]
         if len({next(iter(one)) for one in parts}) == len(parts):
             return {key: part for one in parts for key, part in one.items()}
         return {"$and": parts}
@@ -230,6 +236,12 @@ class QueryBuilder:
                 f"{column} {sign} {self._bind(limit)}" for sign, limit in zip((">=", "<"), limits, strict=True) if limit
             ]
             return " AND ".join([f"{column} IS NOT NULL", *parts])
+        if one.op == "yearly":
+            first, last = one.value.first_day[5:], one.value.last_day[5:]
+            day, joint = f"substr({column}, 6, 5)", "AND" if first <= last else "OR"
+            return f"({day} >= {self._bind(first)} {joint} {day} <= {self._bind(last)})"
+        if one.op == "none":
+            return f"({column} IS NULL OR {column} = 0)"
         if one.op == "between":
             return f"{column} BETWEEN {self._bind(one.value[0])} AND {self._bind(one.value[1])}"
         if one.op in ("missing", "present"):

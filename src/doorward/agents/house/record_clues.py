@@ -13,7 +13,7 @@ from doorward.agents.house.words import load, same_words, stem
 ClueName = Literal[
     "count", "sum", "avg", "max", "min", "exists", "when", "group", "distinct", "sort", "limit", "superlative",
     "most", "least", "often", "not", "without", "with", "contains", "either", "overdue", "up", "down", "verb",
-    "filler",
+    "filler", "opaque",
 ]  # fmt: skip
 
 
@@ -74,6 +74,10 @@ class RecordWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Date fields that tell until when something is to be done."""
     due: str
     """Date fields that lie ahead: they tell neither the age of a thing nor when it happened."""
+    yearly: str
+    """Date fields that come round every year."""
+    directions: tuple[_Unit, ...]
+    """Words before a value that several fields can hold, and the fields that they speak of."""
     amounts: str
     """Nouns for the only number that records have."""
     categories: str

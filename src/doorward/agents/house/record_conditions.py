@@ -5,26 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from doorward.agents.house.lexicon import Meaning
-from doorward.agents.house.record_clues import Clue, Comparison, Scale
-from doorward.agents.house.record_fields import RecordFields
+from doorward.agents.house.record_clues import Clue, Comparison, Scale, record_words
+from doorward.agents.house.record_dates import RecordDates
 from doorward.agents.house.record_items import Item
 from doorward.agents.house.record_links import paths_to
 from doorward.agents.house.record_query import Condition, Measure, Path
 from doorward.agents.house.request_context import RequestContext
-from doorward.agents.house.sentences import in_a_row, name
-from doorward.agents.house.words import stem
+from doorward.agents.house.sentences import field_words, in_a_row, name
+from doorward.agents.house.words import name_words, stem
 
-_CREATED = frozenset(stem(one) for one in ("created", "added", "made", "opened", "entered", "new", "came"))
-_CHANGED = frozenset(stem(one) for one in ("changed", "updated", "modified", "edited", "touched"))
+_STATUS = frozenset(("status", "state"))
 
 
-class RecordConditions(RecordFields, ABC):
+class RecordConditions(RecordDates, ABC):
     """Reads the values, nouns, fields, periods and comparisons of a request."""
 
     def __init__(self, context: RequestContext, target: str) -> None:
         super().__init__(context, target)
-        self.conditions: list[Condition] = []
-        self.linked: dict[tuple[str, str], list[Condition]] = {}
         self.not_linked: set[tuple[str, str]] = set()
         self.asked: list[Path] = []
         self.asked_places: dict[Path, range] = {}
@@ -33,9 +30,6 @@ class RecordConditions(RecordFields, ABC):
         self.descending = False
         self.limit = 0
         self.ranked_by = ("", "")
-        self.explained: set[int] = set()
-        self.cost = 0.0
-        self.question = ""
         self.limits: list[Item] = []
         self.verbs: list[tuple[int, Item]] = []
         self.pending: list[tuple[str, Item]] = []
@@ -46,28 +40,12 @@ class RecordConditions(RecordFields, ABC):
     def _read_clue(self, at: int, item: Item) -> None:
         """Read a word of the grammar."""
 
-    def _add(self, condition: Condition, item: Item, cost: float = 0.0) -> None:
-        if condition not in self.conditions:
-            self.conditions.append(condition)
-        self.explained.update(range(item.first, item.behind))
-        self.cost += cost
-
-    def _explain(self, item: Item, clue: Clue | None = None) -> None:
-        self.explained.update(range(item.first, item.behind))
-        if clue is not None:
-            self.explained.update(range(clue.first, clue.behind))
-
     def _ask(self, path: Path, item: Item) -> None:
         """Note a field that is asked for; for a link, the label of its target."""
         path = self._labelled(path)
         self.asked.append(path)
         self.asked_places[path] = range(item.first, item.behind)
         self._explain(item)
-
-    def _link(self, collection: str, link: str, condition: Condition | None) -> None:
-        conditions = self.linked.setdefault((collection, link), [])
-        if condition is not None and condition not in conditions:
-            conditions.append(condition)
 
     def _is_negated(self, at: int) -> bool:
         """Whether an item is negated: by a word before it, or by two before with a noun or filler between."""
@@ -122,8 +100,18 @@ class RecordConditions(RecordFields, ABC):
                 best.setdefault((how[0], (*how[1], one.field)), []).append(one)
         if not best:
             return
-        direction, path = min(best, key=lambda key: self._value_cost(key, best[key], at))
+        if self._names_link(at, item):
+            return
+        costs = {key: self._value_cost(key, best[key], at) for key in best}
+        direction, path = min(costs, key=lambda key: costs[key])
         chosen = best[direction, path]
+        ties = [key[1] for key in costs if costs[key] == costs[direction, path] and key[1][:-1] == path[:-1]]
+        if len(ties) > 1 and not self.question:
+            fields = in_a_row([field_words(one[-1]) for one in ties], "or")
+            self.question = f"Which do you mean: is {name(str(chosen[0].value))} the {fields}?"
+        foreign = direction == "own" and len(path) > 1 and path[-1] in _STATUS
+        if foreign and chosen[0].collection not in self._named_collections():
+            return
         top = max(one.weight for one in chosen)
         values = list(dict.fromkeys(one.value for one in chosen if one.weight == top))
         if len(values) > 1:
@@ -154,7 +142,25 @@ class RecordConditions(RecordFields, ABC):
                 cost -= 0.5
             if any(one.collection == meanings[0].collection for one in near.of_kind("collection")):
                 cost -= 0.3
+        before = {one.lower for one in self.request.tokens[max(0, self.items[at].first - 2) : self.items[at].first]}
+        stems = {stem(word) for word in name_words(path[-1])}
+        for way in record_words().directions:
+            if before & set(way.words.split()) and stems & {stem(one) for one in way.fields.split()}:
+                cost -= 0.5
         return cost
+
+    def _named_collections(self) -> set[str]:
+        return {one.collection for item in self.items for one in item.of_kind("collection")}
+
+    def _names_link(self, at: int, item: Item) -> bool:
+        """Whether a word that is a value names the link to what stands beside it: `the lead in Saltwater`."""
+        links = {(one.collection, one.field) for one in item.of_kind("field")} & set(self.referring)
+        for other in self.items[at + 1 :] if links else ():
+            ways = [how[1][:2] for one in other.of_kind("value") if (how := self._reach(one)) and how[0] == "back"]
+            if links & set(ways):
+                self._explain(item)
+                return True
+        return False
 
     def _read_noun(self, at: int, item: Item) -> None:
         best = max(item.of_kind("collection"), key=lambda one: one.weight + 0.05 * (one.collection == self.target))
@@ -177,6 +183,8 @@ class RecordConditions(RecordFields, ABC):
             self._explain(item)
         elif chains:
             self.pending.append((collection, item))
+        elif backs and best.weight < 1 and self.request.tokens[item.behind - 1].lower.endswith("ing"):
+            return  # A verb, as in `the oldest ship that is still sailing`.
         elif backs:
             if self._is_negated(at):
                 self.not_linked.add(backs[0])
@@ -204,8 +212,7 @@ class RecordConditions(RecordFields, ABC):
             self.group = self._labelled(path)
             self._explain(item, clue)
         elif (clue := self._clue_before(at, "without")) is not None and field.kind != "boolean":
-            none = Condition(path, "eq", 0) if field.kind == "number" else Condition(path, "missing")
-            self._add(none, item)
+            self._add(Condition(path, "none" if field.kind == "number" else "missing"), item)
             self._explain(item, clue)
         elif field.kind == "number" and (place := self._number_behind(item)):
             self._add(Condition(path, "eq", _whole(self.request.tokens[place].number or 0)), item)
@@ -237,42 +244,6 @@ class RecordConditions(RecordFields, ABC):
             token = self.request.tokens[clue.behind]
             self._add(Condition(path, "contains", token.text), item)
             self.explained.update(range(clue.first, clue.behind + 1))
-
-    def _read_span(self, at: int, item: Item) -> None:
-        span = self.context.spans[item.span]
-        path = self._date_path(at)
-        if path is None:
-            return
-        self._add(Condition(path, "days", span), item)
-        field = self.lexicon.field(self._collection_of(path), path[-1])
-        years = span.other_years(str(field.least or "")[:10], str(field.most or "")[:10]) if field else []
-        if years:
-            self.question = f"Which year do you mean: {in_a_row(years, 'or')}?"
-
-    def _date_path(self, at: int) -> Path | None:
-        """Return the date field that a period speaks of: the one named beside it, or the only one."""
-        for near in (*reversed(self.items[max(0, at - 2) : at]), *self.items[at + 1 : at + 3]):
-            found = self._field_path(near) if near.of_kind("field") else None
-            if found is not None and (found[1].dates or found[1].kind == "time"):
-                return found[0]
-        dated = [one.name for one in self.profile.fields if one.dates and not self._is_ahead(one.name)]
-        if not dated and any(one.dates for one in self.profile.fields):
-            return None
-        stems = set(self.request.stems)
-        first = self.items[at].first
-        around = range(max(0, first - 3), min(len(self.request), self.items[at].behind + 2))
-        for verbs, field in ((_CHANGED, "updatedAt"), (_CREATED, "createdAt")):
-            places = [place for place in around if self.request.stems[place] in verbs]
-            if places and (not dated or field == "updatedAt") and self.lexicon.field(self.target, field):
-                self.explained.update(places)
-                return (field,)
-            if places and stems & verbs and dated:
-                self.explained.update(places)
-        if dated:
-            if len(dated) > 1:
-                self.cost += 0.5
-            return (dated[0],)
-        return ("createdAt",) if self.lexicon.field(self.target, "createdAt") else None
 
     def _read_comparison(self, at: int, item: Item, found: Comparison) -> None:
         for near in (*self.items[at + 1 : at + 2], *reversed(self.items[max(0, at - 1) : at])):

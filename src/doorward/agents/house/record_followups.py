@@ -50,7 +50,7 @@ def read_followup(context: RequestContext, read: Read, depth: int = 0) -> Record
     query = _narrow(before.query, found.query) if refers else _replace(before.query, found.query)
     if query == before.query:
         return None
-    return msgspec.structs.replace(found, query=query, explained=found.explained | light)
+    return msgspec.structs.replace(found, query=query, explained=found.explained | light, depends=False)
 
 
 def _read_before(context: RequestContext, read: Read, depth: int) -> RecordReading | None:

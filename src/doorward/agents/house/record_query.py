@@ -11,7 +11,9 @@ from doorward.agents.house.words import plural, singular
 
 Path = tuple[str, ...]
 """A field, before it the links that lead to its collection: `("member", "level")`."""
-Operator = Literal["eq", "ne", "in", "gt", "gte", "lt", "lte", "between", "days", "missing", "present", "contains"]
+Operator = Literal[
+    "eq", "ne", "in", "gt", "gte", "lt", "lte", "between", "days", "yearly", "none", "missing", "present", "contains"
+]
 Measure = Literal["list", "count", "exists", "sum", "avg", "max", "min", "values", "groups", "compare", "rank"]
 
 _SAYS = {"gt": "over", "gte": "at least", "lt": "under", "lte": "at most"}
@@ -46,8 +48,6 @@ class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 0
     ranked_by: tuple[str, str] = ("", "")
     """The collection whose records are counted for each record, and its field that refers to it."""
-    says: str = ""
-    """The conditions in words, where they cannot be told from the query itself."""
 
 
 def nouns(collection: str) -> tuple[str, str]:
@@ -77,12 +77,12 @@ def _describe(one: Condition) -> str:
         return f"with another {field} than {value(one.path[-1], one.value)}"
     if one.op == "in":
         return f"with {field} {' or '.join(value(one.path[-1], each) for each in one.value)}"
-    if one.op == "days":
+    if one.op in ("days", "yearly"):
         return f"with {field} {one.value.says}"
     if one.op == "between":
         return f"with {field} between {number(one.value[0])} and {number(one.value[1])}"
-    if one.op in ("missing", "present"):
-        return f"{'without' if one.op == 'missing' else 'with'} {field}"
+    if one.op in ("missing", "none", "present"):
+        return f"{'with' if one.op == 'present' else 'without'} {field}"
     if one.op == "contains":
         return f"with “{one.value}” in {field}"
     return f"with {field} {_SAYS[one.op]} {number(one.value)}"

@@ -20,6 +20,8 @@ class RecordReading(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     question: str = ""
     """A question back, if a name is ambiguous."""
+    depends: bool = False
+    """Whether it names neither the records nor a condition."""
 
 
 class RecordReader(RecordConditions):
@@ -64,7 +66,14 @@ class RecordReader(RecordConditions):
         if (self._says_nothing(query) and not followup) or self._contradicts(query):
             return None
         score = 0.9 * preference - 0.1 * self.cost
-        return RecordReading(query=query, explained=frozenset(self.explained), score=score, question=self.question)
+        depends = self.target not in self.mentioned and not query.conditions and not query.linked
+        return RecordReading(
+            query=query,
+            explained=frozenset(self.explained),
+            score=score,
+            question=self.question,
+            depends=depends,
+        )
 
     def _read_categories(self) -> None:
         """Explain nouns such as `tier` beside a value, and take `bill` for the only number of the records."""

@@ -76,10 +76,13 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
 
 def _events_between(lexicon: Lexicon, matches: list[Match]) -> Iterator[tuple[str, float]]:
     """Return the collections that link the records that are named: a loan links a member and a book."""
-    named = {one.meaning.collection for one in matches if one.meaning.kind == "value" and one.meaning.weight > 0.5}
+    named: dict[str, set[int]] = {}
+    for match in matches:
+        if match.meaning.kind == "value" and match.meaning.weight > 0.5:
+            named.setdefault(match.meaning.collection, set()).add(match.first)
     for one in lexicon.collections.values():
-        linked = {field.links for field in one.fields if field.links} & named
-        if len(linked) > 1:
+        linked = {field.links for field in one.fields if field.links} & named.keys()
+        if len(linked) > 1 and len({place for each in linked for place in named[each]}) > 1:
             yield one.name, 1.15
         elif linked:
             yield one.name, 0.6

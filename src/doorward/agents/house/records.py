@@ -51,6 +51,7 @@ def make_reading(context: RequestContext, found: RecordReading) -> Reading:
         explained=found.explained,
         score=found.score,
         says=describe(query),
+        depends=found.depends,
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, tzinfo
 from functools import cached_property
 from typing import Any
 
+from doorward.agents.house import mood
 from doorward.agents.house.conversation import Conversation
 from doorward.agents.house.dates import TimeSpan, find_spans
 from doorward.agents.house.lexicon import Lexicon, lexicon_of
@@ -65,6 +66,27 @@ class RequestContext:
     def spans(self) -> tuple[TimeSpan, ...]:
         """The dates and periods in the request."""
         return find_spans(self.request, datetime.fromtimestamp(self.now, self.zone))
+
+    @cached_property
+    def spans_ahead(self) -> tuple[TimeSpan, ...]:
+        """The same periods, where a bare `Friday` or `May` is the one ahead."""
+        return find_spans(self.request, datetime.fromtimestamp(self.now, self.zone), ahead=True)
+
+    def settle_span(self, number: int, least: str, most: str) -> tuple[TimeSpan, list[str]]:
+        """Return a period as tense and records from `least` to `most` settle it, and the years that it leaves open."""
+        span, today = self.spans[number], datetime.fromtimestamp(self.now, self.zone).date().isoformat()
+        ahead = next((one for one in self.spans_ahead if one.places == span.places), span)
+        tense = mood.tense(self.text)
+        years = span.other_years(least, most)
+        if tense == "past":
+            years = [year for year in years if year <= today[:4]]
+        if tense == "past" or ahead == span or not least or not most:
+            return span, years
+        if span.overlaps(least, most) != ahead.overlaps(least, most):
+            return (ahead, []) if ahead.overlaps(least, most) else (span, years)
+        if tense == "ahead" or (not span.yearless and most > today):
+            return ahead, []
+        return span, years
 
     def offered(self, *commands: str) -> str:
         """Return the first of these commands that is offered, or an empty text."""

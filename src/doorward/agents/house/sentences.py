@@ -27,6 +27,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _UNITS = ("kB", "MB", "GB", "TB", "PB")
 _SIZE_FIELDS = frozenset(("size", "bytes", "bytesBefore", "bytesAfter"))
+_YEARS = frozenset(("built", "founded", "born", "vintage", "since"))
 _PLAIN_NUMBERS = frozenset(
     ("id", "year", "port", "version", "line", "position", "seq", "pid", "number", "phone", "code")
 )
@@ -114,7 +115,8 @@ def _number_of(field: str, given: float | int) -> str:
     if field.endswith("Ms"):
         return f"{number(round(given, 1))} ms"
     words = name_words(field)
-    plain = "year" in words or (bool(words) and words[-1] in _PLAIN_NUMBERS)
+    is_year = bool(_YEARS & set(words)) and 1900 <= given <= 2100
+    plain = "year" in words or is_year or (bool(words) and words[-1] in _PLAIN_NUMBERS)
     return str(given) if plain else number(given)
 
 

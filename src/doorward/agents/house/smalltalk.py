@@ -124,7 +124,8 @@ def explain_unknown(context: RequestContext, partial: Sequence[Reading]) -> Repl
     request = context.request
     for near in partial[:1] if is_english(request) else ():
         left = sorted(request.meaningful - near.explained)
-        if near.says and 0 < len(left) <= _MOST_WORDS and len(left) < len(request.meaningful):
+        most = _MOST_WORDS if near.name.endswith(" records") else 1
+        if near.says and not near.depends and 0 < len(left) <= most and len(left) < len(request.meaningful):
             words = in_a_row([f"“{one_line(request.tokens[one].text, 60)}”" for one in left], "and")
             it = "it" if len(left) == 1 else "them"
             return Reply(

@@ -5,7 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from doorward.agents.house import commands, files, mood, orders, records, smalltalk, tables, topics, version_control
+from doorward.agents.house import (
+    commands,
+    files,
+    mood,
+    orders,
+    records,
+    server_tools,
+    smalltalk,
+    tables,
+    topics,
+    version_control,
+)
 from doorward.agents.house.plan import Reading, Reply, Steps, advance
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.sentences import in_a_row, join_parts, one_line
@@ -17,6 +28,7 @@ _READERS: tuple[Reader, ...] = (
     tables.read,
     files.read,
     records.read,
+    server_tools.read,
     commands.read,
 )
 """Each offers readings of a request that only looks at something; `orders` reads those that change something."""
@@ -39,7 +51,7 @@ def understand(context: RequestContext) -> Reading | Reply:
     held_back = mood.reason_not_to_act(context.text)
     if held_back:
         return Reply(smalltalk.did_nothing(held_back, orders.example_for(context)), "declined")
-    found = read(context)
+    found = read(context) or server_tools.read_missing(context)
     if found is not None:
         return found
     return smalltalk.explain_unknown(context, _partial(context))
@@ -118,7 +130,7 @@ def _read_parts(context: RequestContext) -> Reading | None:
         reading = orders.read(part) if mood.is_order(piece) else None
         if reading is None:
             reading = _choose(part, _complete(part))
-        if not isinstance(reading, Reading):
+        if not isinstance(reading, Reading) or reading.depends:
             return None
         readings.append(reading)
         before = (piece, *before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -152,7 +152,3 @@ def is_one_slip_away(word: str, other: str) -> bool:
         )
     short, long = sorted((word, other), key=len)
     return len(long) == len(short) + 1 and any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
-
-
-def encode(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

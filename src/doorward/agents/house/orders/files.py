@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from doorward.agents.house import sentences
+from doorward.agents.house.file_names import find_names
 from doorward.agents.house.orders.calls import describe_done, make_call, make_reading, need, refuse
 from doorward.agents.house.orders.file_deletion import delete_matching, delete_referred
 from doorward.agents.house.orders.phrases import (
@@ -25,6 +26,7 @@ from doorward.agents.house.orders.phrases import (
 from doorward.agents.house.plan import NotOffered, Reading, Reply, Step, Steps
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.word_claims import WordClaims
 from doorward.core import redact
 
 _MAKE = r"(?:write|create|make|save|add|put|start)\s+(?:me\s+)?"
@@ -83,6 +85,7 @@ _MAKE_FOLDER = (
     rf"(?:make|create|add)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?{PATH}\s+{_FOLDER}{END}",
     rf"mkdir\s+(?:-p\s+)?{PATH}{END}",
 )
+_NEW_FOLDER = re.compile(rf"\bnew\s+{_FOLDER}\b|\b{_FOLDER}\s+(?:called|named)\b", re.IGNORECASE)
 _MOVE_VERB = r"(?:rename|move|mv|relocate|change\s+the\s+name)\b"
 _COPY_VERB = (
     r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|i\s+(?:need|want|would\s+like)"
@@ -99,7 +102,22 @@ _DELETE_FOLDER = (
 def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
     every = (_write, _empty, _append, _make_folder, read_edit, _move, _copy, delete_referred, _delete, delete_matching)
     readers = (_write, _append) if text.is_long else every
-    return next((found for reader in readers if (found := reader(context, text)) is not None), None)
+    found = next((found for reader in readers if (found := reader(context, text)) is not None), None)
+    named = _with_path(context, text) if found is None and not text.is_long else None
+    if named is None:
+        return found
+    return _append(context, named) or _move(context, named) or _copy(context, named)
+
+
+def _with_path(context: RequestContext, text: OrderText) -> OrderText | None:
+    """Return an order with the path of the one file that its words name, such as `the budget note`."""
+    about = context.with_text(text.bare)
+    claims = WordClaims(Request(text.bare))
+    names = find_names(about, claims)
+    if len(names.files) != 1 or not names.by_words:
+        return None
+    tokens = [claims.request.tokens[one] for one in sorted(claims.places)]
+    return OrderText(f"{text.bare[: tokens[0].start]}{names.files[0]}{text.bare[tokens[-1].end :]}")
 
 
 def _content(context: RequestContext, found: re.Match[str] | None) -> str:
@@ -206,8 +224,8 @@ def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
 
 def _move(context: RequestContext, text: OrderText) -> Reading | None:
     beside = (
-        "the my file folder directory document to as into over its name new of from now on so that it is called should"
-        " be named renamed moved"
+        "a the my file folder directory document to as into over its name new of from now on so that it is called"
+        " should be named renamed moved"
     )
     wish = re.fullmatch(
         rf"(?P<fact>.+?)[,.;:]\s+(?:please\s+)?(?P<verb>rename|move)\s+it{END}", text.bare, re.IGNORECASE
@@ -240,7 +258,23 @@ def _transfer(context: RequestContext, source: str, target: str, commands: tuple
     program: dict[str, Any] = {"sources": [source], "destination": target}
     calls = {commands[0]: program, commands[1]: {"source": virtual(source), "target": virtual(target)}}
     done = f"I {did} {sentences.name(source)} to {sentences.name(target)}."
+    if target.endswith("/") and target not in context.conversation.files and _NEW_FOLDER.search(context.text):
+        return _transfer_to_new(context, calls, target, did, done)
     return make_call(context, f"{did} a file", f"{source} {did} to {target}", calls, done)
+
+
+def _transfer_to_new(
+    context: RequestContext, calls: dict[str, dict[str, Any]], folder: str, did: str, done: str
+) -> Reading:
+    """Make the folder first, where it is not known."""
+
+    def steps() -> Steps:
+        command = need(context, *calls)
+        yield [Step(need(context, "shell/mkdir"), {"parents": True, "paths": [folder]})]
+        (got,) = yield [Step(command, calls[command])]
+        return describe_done(got, done)
+
+    return make_reading(context, f"{did} a file", steps, done)
 
 
 def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:

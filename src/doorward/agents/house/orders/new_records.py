@@ -139,7 +139,23 @@ def _field_at(table: Table, tokens: list[str], at: int) -> tuple[str, int]:
         if field:
             return field, behind
     value = table.find_value(unquote(" ".join(tokens[at + 1 :]))) if tokens[at].islower() else None
-    return (value[0], at + 1) if value is not None and isinstance(value[1], str) else ("", at)
+    if value is not None and isinstance(value[1], str):
+        return value[0], at + 1
+    return (_place_field(table, " ".join(tokens[at:])), at + 1) if _is_at_place(tokens, at) else ("", at)
+
+
+def _is_at_place(tokens: list[str], at: int) -> bool:
+    """Whether a place follows: `in Rome`, `from New York`; a title may hold `in`, too."""
+    return at > 0 and tokens[at] in ("in", "from") and at + 1 < len(tokens) and tokens[at + 1][:1].isupper()
+
+
+def _place_field(table: Table, said: str) -> str:
+    """Return the only field for a place; empty if the words can be a part of a title. Raises Unknown."""
+    known = words.same_words("town") | words.same_words(words.stem("location")) | {"port", "village"}
+    fields = [one for one in table.fields if {words.stem(word) for word in words.name_words(one)} & known]
+    if len(fields) != 1 and not (table.label == "title" and said.startswith("in ")):
+        raise Unknown(_not_clear(table, said))
+    return fields[0] if len(fields) == 1 else ""
 
 
 def _place(table: Table, value: str, taken: dict[str, Any]) -> tuple[str, str]:

@@ -17,7 +17,7 @@ FILE = (
     r"(?:(?:called|named)\s+)?"
 )
 END = r"\s*[.!]*$"
-WIDE = re.compile(r"\b(?:all|every|everything|any|anything|each|whole|entire|\w*body)\b|\*", re.IGNORECASE)
+WIDE = re.compile(r"\b(?:all|every|everything|any|anything|each|both|whole|entire|\w*body)\b|\*", re.IGNORECASE)
 _MAX_BARE = 400
 """Characters outside quotation marks; an order that names what it changes needs no more."""
 _ARTICLES = frozenset(("the", "a", "an", "file", "folder", "document", "my", "name", "new"))
@@ -54,8 +54,11 @@ def read_paths(context: RequestContext, text: OrderText, verb: str, beside: str)
     found: list[tuple[str, str]] = []
     allowed, last = frozenset(beside.split()), ""
     tokens = Request(text.bare[begins.end() :]).tokens
-    for token, before, after in zip(tokens, (None, *tokens), (*tokens[1:], None), strict=False):
-        beside_folder = any(one is not None and one.lower in ("folder", "directory") for one in (before, after))
+    for at, token in enumerate(tokens):
+        before, after = tokens[at - 1] if at else None, tokens[at + 1] if at + 1 < len(tokens) else None
+        called = before is not None and before.lower in ("called", "named")
+        near = (tokens[max(0, at - 2)], after) if called else (before, after)
+        beside_folder = any(one is not None and one.lower in ("folder", "directory") for one in near)
         if token.kind in ("path", "quoted") and is_path(token.text, context):
             found.append((last, token.text))
         elif found and beside_folder and token.kind == "word" and token.lower not in allowed:

@@ -18,6 +18,9 @@ from doorward.agents.house.record_reader import RecordReader
 from doorward.agents.house.results import ToolResult
 
 _MAX_TABLES = 12
+_SHOWN = 5
+_TOLD = 3
+"""Fields that tell records without a label apart."""
 _MAX_LABEL = 6
 """Words of a label at most."""
 _ID = re.compile(
@@ -64,8 +67,9 @@ def find_record(tables: Tables, among: Sequence[Table], said: str, fact: str = "
         return None
     candidates = [table] if table is not None else [*among][:_MAX_TABLES]
     found = yield from _find_named(tables, candidates, rest)
-    if found is None and table is not None and own:
-        found = yield from _find_described(tables, table, said, loose=False)
+    for one in tables.named_in(said) if found is None else ():
+        if one in among:
+            found = found or (yield from _find_described(tables, one, said, loose=False))
     if found is None:
         yield from _suggest(candidates, rest)
     return found
@@ -102,12 +106,15 @@ def _find_described(tables: Tables, table: Table, said: str, *, loose: bool) -> 
     plain = loose or (query.measure == "list" and not query.order and not query.limit and not query.of)
     whole = loose or about.request.meaningful <= reading.explained
     parts = [one for one in named if one.value.lower() not in said.lower()]
-    if not plain or not whole or not named or parts or any(one.op != "eq" for one in conditions):
+    if not plain or not whole or not named or any(one.op not in ("eq", "days") for one in conditions):
         return None
     if reading.question:
-        raise Unknown(reading.question)
-    query = msgspec.structs.replace(query, measure="list", conditions=conditions, of=(), order=(), limit=3)
-    return (yield from _look(tables, [QueryBuilder(about, query).step(lookup=True)], [table]))
+        raise Unknown(f"I did nothing. {reading.question}")
+    query = msgspec.structs.replace(query, measure="list", conditions=conditions, of=(), order=(), limit=_SHOWN)
+    found = yield from _look(tables, [QueryBuilder(about, query).step(lookup=True)], [table])
+    if found is not None and parts and not loose:
+        raise Unknown(f"I did nothing. Do you mean {found.says}? Then say the whole name.")
+    return found
 
 
 def _look(tables: Tables, steps: list[Step], looked: list[Table]) -> Found:
@@ -116,9 +123,10 @@ def _look(tables: Tables, steps: list[Step], looked: list[Table]) -> Found:
     for step in steps:
         need(tables.context, step.command)
     results = yield steps
+    tables.looked.update(one.many for one in looked)
     found = [(table, one) for table, got in zip(looked, results, strict=True) for one in _records(got)]
     if len(found) > 1:
-        named = [_describe(table, one) for table, one in found]
+        named = [_describe(table, one, fully=True) for table, one in found]
         raise Unknown(f"I did nothing. Which do you mean: {sentences.in_a_row(named, 'or')}?")
     if not found:
         return None
@@ -130,9 +138,13 @@ def _records(got: ToolResult) -> list[dict[str, Any]]:
     return [one for one in got.items if isinstance(one, dict)]
 
 
-def _describe(table: Table, one: dict[str, Any]) -> str:
+def _describe(table: Table, one: dict[str, Any], *, fully: bool = False) -> str:
     label = one.get(table.label) if table.label else None
     known = f"the {table.one} {sentences.name(str(one.get(table.key)))}"
+    if not label and fully:
+        told = [key for key, field in table.fields.items() if field.kind != "boolean"]
+        held = [sentences.value(key, one[key]) for key in told if one.get(key) not in (None, "")]
+        return f"{known} ({', '.join(held[:_TOLD])})"
     return f"{known} ({sentences.name(str(label))})" if label else known
 
 

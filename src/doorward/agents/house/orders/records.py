@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from doorward.agents.house import sentences
+from doorward.agents.house import mood, sentences
 from doorward.agents.house.orders.calls import make_reading, need, refuse
 from doorward.agents.house.orders.new_records import read_new
 from doorward.agents.house.orders.phrases import END, WIDE, OrderText, is_path, is_quoted, unquote
@@ -20,15 +20,19 @@ _SET = r"(?:set|change|update|edit|correct|switch|put|make|turn|move|mark|flag|f
 _DELETE = r"(?:delete|remove|erase|drop|discard|get\s+rid\s+of|throw\s+away|take)"
 _FACT = re.compile(
     r"(?P<fact>\S.*?)(?:[.;:!,]|\s+-)\s+(?:(?:and|so|then)\s+)?(?:please\s+)?(?P<order>(?:set|mark|flag|change|update"
-    r"|delete|remove|erase|assign|close|reopen|cancel|correct|discard|save|store|record|note|adjust|enter)\s.+)$",
+    r"|delete|remove|erase|assign|close|reopen|cancel|confirm|correct|discard|save|store|record|note|adjust|enter|put)"
+    r"\s.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _UPDATE_IT = (
-    r"(?:update|change|correct|set|save|store)\s+(?:it|that|this|the\s+(?:record|status|state))(?:\s+accordingly)?"
+    r"(?:update|change|correct|set|save|store|put|enter)\s+(?:it|that|this|the\s+(?:record|status|state))"
+    r"(?:\s+(?:accordingly|in))?"
 )
 _NEWS = (
     r"(?P<who>.+?)\s+(?:has|have|got|has\s+got)\s+(?:an?\s+)?(?:new|different)\s+(?P<field>[\w ]+?)\s*[:,]\s+"
-    r"(?P<value>.+)",
+    r"(?:it(?:'s|’s|\s+is)\s+)?(?P<value>.+)",
+    r"(?P<who>.+?)\s+now\s+(?:charges|costs|takes|gets|earns|pays|has)\s+(?P<value>\S+)\s+(?:for|in|as)\s+"
+    r"(?P<field>[\w ]+)",
     r"(?P<who>.+?)(?:'s|’s)\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:is|changed\s+to|has\s+changed\s+to)\s+(?:now\s+)?"
     r"(?P<value>.+)",
     r"the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for)\s+(?P<who>.+?)\s+is\s+(?:now\s+)?(?P<value>.+)",
@@ -55,7 +59,7 @@ _ASSIGNMENTS = (
 )
 _STATES = {"close": "closed", "reopen": "open", "cancel": "cancelled", "ship": "shipped", "archive": "archived"}
 _STATES |= {"resolve": "resolved", "finish": "finished", "complete": "completed", "pay": "paid", "activate": "active"}
-_STATES |= {"deactivate": "inactive"}
+_STATES |= {"deactivate": "inactive", "confirm": "confirmed"}
 _PEOPLE = ("assignee", "assigned to", "owner", "agent", "responsible", "handled by", "technician")
 _SEVERAL = re.compile(r"\b(?:or|but|because|then|so|since|while|though)\b", re.IGNORECASE)
 _TOO_WIDE = "I change and delete records one at a time, and only those that are named."
@@ -110,15 +114,18 @@ def _read_delete(context: RequestContext, fact: str, said: str) -> Reading | Rep
 
 
 def _not_found(who: str, tables: Tables) -> str:
-    known = sentences.in_a_row([one.many for one in tables.all[:8]])
-    there = f" I looked among {known}." if known else ""
-    return f"I did nothing: I found no record that is called {sentences.name(who)}.{there}"
+    known = sentences.in_a_row(sorted(tables.looked)[:8])
+    if not known:
+        return f"I did nothing: I do not know which record {sentences.name(who)} is."
+    return f"I did nothing: I found no record that is called {sentences.name(who)}. I looked among {known}."
 
 
 def _read_change(context: RequestContext, fact: str, said: str) -> Reading | Reply | None:
     changes = [*_splits(said)]
     if fact and re.fullmatch(_UPDATE_IT, said, re.I):
         changes = [*_matches(_NEWS, fact)]
+    elif mood.tells_news(said):
+        changes = [*_matches(_NEWS[:1], said)]
     if any(is_pronoun(one.who) for one in changes):
         changes = [one for one in changes if is_pronoun(one.who) and fact]
     tables = Tables(context)

@@ -94,6 +94,14 @@ class Tables:
     def __init__(self, context: RequestContext) -> None:
         self.context = context
         self.all = [Table(context, one) for one in context.lexicon.collections.values()]
+        self.looked: set[str] = set()
+        """The collections in which a record was looked for, by their nouns."""
+
+    def named_in(self, said: str) -> list[Table]:
+        """Return the collections whose nouns stand in a text, such as `Anna Berg's loan`."""
+        matches = self.context.lexicon.matches(Request(said))
+        named = {one.meaning.collection for one in matches if one.meaning.kind == "collection"}
+        return [one for one in self.all if one.name in named]
 
     def split_noun(self, said: str) -> tuple[Table | None, str, str]:
         """Return the collection that a text begins with, the noun as it was said, and the rest of the text."""
