@@ -16,9 +16,9 @@ const POINTS = 160;
 
 /** Every status with its tone and what it means for the agent. @type {Record<string, [string, string]>} */
 const STATUSES = {
-  high: ["good", "It uses its best model."],
-  medium: ["info", "It saves energy."],
-  low: ["warn", "It uses cheap models and writes short answers."],
+  high: ["good", "It works as usual."],
+  medium: ["info", "It writes shorter answers."],
+  low: ["warn", "It writes short answers with models that cost little."],
   urgent: ["bad", "It waits until it has recovered."],
 };
 
