@@ -47,8 +47,8 @@ class Regulation(Protocol):
         """Return how long an answer may be now, in tokens."""
         ...
 
-    async def measure(self, model: Model, work: Awaitable[ModelAnswer]) -> ModelAnswer:
-        """Charge what an answer costs."""
+    async def measure(self, model: Model, ask: Callable[[], Awaitable[ModelAnswer]]) -> ModelAnswer:
+        """Ask the model, and charge what its answer costs."""
         ...
 
     async def run_tool(self, call: ParsedCall) -> Any:

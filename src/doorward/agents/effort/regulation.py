@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -69,12 +69,12 @@ class TurnRegulation:
         lines += self._agent.reports.get(self._room, ())
         return " ".join(lines)
 
-    async def measure(self, model: Model, work: Awaitable[ModelAnswer]) -> ModelAnswer:
+    async def measure(self, model: Model, ask: Callable[[], Awaitable[ModelAnswer]]) -> ModelAnswer:
         """Charge the time that a model takes, also if it fails."""
         began, key, answer = self._clock.steady(), f"answer:{new_id()}", None
         await self._agent.note_answer(key, self._room, model.name)
         try:
-            answer = await work
+            answer = await ask()
             return answer
         finally:
             await asyncio.shield(self._charge(key, model.name, self._clock.steady() - began, answer))

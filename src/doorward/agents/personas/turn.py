@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -201,8 +202,8 @@ class PersonaTurn(AgentLoop):
         return self._persona.model if self._regulation is None else self._regulation.choose_model()
 
     async def ask(self, model: Model, prompt: Prompt, on_text: OnText) -> ModelAnswer:
-        asking = super().ask(model, prompt, on_text)
-        return await (asking if self._regulation is None else self._regulation.measure(model, asking))
+        ask = partial(super().ask, model, prompt, on_text)
+        return await (ask() if self._regulation is None else self._regulation.measure(model, ask))
 
     def use_fallback(self, end: LoopEnd) -> bool:
         """Switch to the fallback before the first step. The model never changes in the middle of a turn."""
