@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from persona_house import Line, Scripted, asked
 
-from conftest import Driver, FakeClock
 from doorward.agents.effort.agent import EffortAgent
 from doorward.agents.personas.dispatcher import PersonaDispatcher, run_personas
-from doorward.app import open_house
+from doorward.app import House, open_house
 from doorward.core.events import SubAgentReported
 from doorward.core.ids import new_id
+from doorward.core.model import Credential, Outcome, Request
 from node_peers import NODE, package
 from package_registries import with_registries
 from settling import settled
@@ -27,10 +27,23 @@ pytestmark = pytest.mark.anyio
 ECHO = "mcp/everything/echo"
 
 
+class Owner:
+    """Runs commands as the owner, with the real clock."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+
+    async def owner(self, command: str, **params: Any) -> Outcome:
+        request = Request(command=command, credential=Credential(owner=True), door="test", room="", params=params)
+        outcome = await self.house.gate.handle(request)
+        assert outcome.status == "done", outcome
+        return outcome
+
+
 class Desk:
     """An agent with effort in a room whose recipe allows tools of servers without asking."""
 
-    def __init__(self, driver: Any, company: PersonaDispatcher, model: Scripted) -> None:
+    def __init__(self, driver: Owner, company: PersonaDispatcher, model: Scripted) -> None:
         self.driver = driver
         self.services = driver.house.services
         self.company = company
@@ -94,7 +107,7 @@ async def desk(home: Any) -> AsyncIterator[Desk]:
     if not file.exists():
         file.write_text(json.dumps({"servers": [entry], "subAgentEnabled": True}))
     async with open_house(home, changes=with_registries()) as house:
-        driver, model = Driver(house, FakeClock()), Scripted()
+        driver, model = Owner(house), Scripted()
         async with run_personas(house.gate, house.services, model, house.effort) as company:
             if house.services.rooms.get("local", "desk") is None:
                 rules = {"enabled": True, "whitelist": ["*"], "maxCommandsPerMinute": 600}

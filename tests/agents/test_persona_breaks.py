@@ -52,7 +52,7 @@ async def test_a_call_that_was_stopped_does_not_run_even_after_a_restart(driver:
 async def test_what_is_said_while_a_persona_is_stopped_before_it_began_is_answered(driver: Any) -> None:
     async with speaking(driver, "Here I am.") as house:
         (message,) = (await house.messages())[-1:]
-        worker: PersonaWorker = house.company._get_worker("guide", "general")
+        worker: PersonaWorker = house.company.find_worker("guide", "general")
         worker.add_message(message, "owner")
         stopping = asyncio.ensure_future(house.company.stop("guide", "general", "owner"))
         await asyncio.sleep(0)  # it is cancelled now, and has not ended yet

@@ -60,12 +60,20 @@ OUTSIDE = {
     "store/attached_databases.py": "the id of a record with several key columns",
     "store/paging.py": "the cursor of a page",
     "upstream/oauth/discovery.py": "what servers say about logging in to them; its tests are beside the login's",
+    "agents/effort/regulation.py": "numbers that a model wrote as a text; what is no number is refused",
+    "upstream/packages/package_manager.py": "files of packages and their managers; what is none fails the installation",
+    "upstream/packages/server_registry.py": "answers of registries; its tests are beside the search's",
     "upstream/session.py": "what an upstream server wrote instead of an answer; its tests are beside the session's",
     "core/wire/frames.py": "the messages of MCP; their tests are beside the wire's and the door's",
 }
 """The readers of texts from outside; all read with strictjson, and each has a test below."""
 
 OUR_OWN = {
+    "agents/effort/sub_agent_job.py": "parameters of a stored question",
+    "store/open_answers.py": "answers that models work on, as they were stored",
+    "store/subagent_requests.py": "requests to sub-agents, as they were stored",
+    "upstream/packages/installer.py": "plans of installations, as they were stored",
+    "upstream/packages/known_servers.py": "servers that are known, part of the package",
     "agents/personas/tool_calls.py": "parameters of a stored question",
     "agents/models/prices.py": "prices of models, part of the package",
     "agents/models/daily_spending.py": "what was spent today, as it was stored",

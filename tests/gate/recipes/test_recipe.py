@@ -290,13 +290,14 @@ def test_the_tiers_in_the_schema_are_the_tiers() -> None:
     assert PUBLISHED["$defs"]["aiCommands"]["properties"]["tiers"]["items"]["enum"] == list(Tier)
 
 
-def test_eight_recipes_ship_and_each_is_valid_and_described() -> None:
+def test_nine_recipes_ship_and_each_is_valid_and_described() -> None:
     """R2.5"""
     assert set(shipped_files("doorward.gate.recipes")) == {
         "research-chat",
         "support",
         "casual-chat",
         "admin",
+        "assistant",
         "code-collaboration",
         "coding",
         "game-playing",

@@ -28,6 +28,9 @@ class ToolFacts(TypedDict):
     summary: Annotated[str, Meta(description="A summary in the server's words")]
     tier: Tier
     cost: float
+    estimatedEnergyCost: Annotated[
+        float | None, Meta(description="What a call costs, learned from its last calls; null if there were none")
+    ]
     approval: Annotated[bool, Meta(description="Whether agents and programs need approval for each call")]
     new: Annotated[bool, Meta(description="Whether it needs approval because its server added it later")]
     changed: Annotated[bool, Meta(description="Whether its definition changed since it was approved")]
@@ -126,6 +129,7 @@ async def _describe_tool(ctx: Context, command: ToolCommand) -> ToolFacts:
         "summary": command.summary,
         "tier": offer.tier,
         "cost": offer.cost,
+        "estimatedEnergyCost": ctx.services.energy.estimate(ctx.caller.tenant, command.name),
         "approval": command.asks_first,
         "new": offer.new,
         "changed": offer.is_changed,

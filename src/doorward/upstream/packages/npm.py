@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
-
 from doorward.core.errors import CommandFailed, Conflict, SandboxUnavailable
 from doorward.core.host_rules import find_rule
-from doorward.upstream.packages.package_manager import PackageError, PackageManager
+from doorward.upstream.packages.package_manager import PackageError, PackageManager, read_json
 from doorward.upstream.packages.plan import InstallPlan, PackageChoice, PinnedPackage
 
 _PACKAGE, _LOCK, _MODULES = "package.json", "package-lock.json", "node_modules"
@@ -38,7 +36,7 @@ async def make_plan(manager: PackageManager, folder: Path, id: str, choice: Pack
         choice,
         ("install", "--package-lock-only", "--save-exact", "--omit-lockfile-registry-resolved=false", wanted),
     )
-    lock = msgspec.json.decode((folder / _LOCK).read_bytes())
+    lock = read_json(folder / _LOCK)
     pinned = {path: _pin(manager, path, one) for path, one in lock["packages"].items() if path}
     return InstallPlan(
         id=id,
@@ -74,7 +72,7 @@ async def find_program(manager: PackageManager, staged: Path, folder: Path, plan
 
 def _find_script(staged: Path, name: str) -> Path:
     """The program that has the package's name, or else its only one, as a path in the folder."""
-    about = msgspec.json.decode((staged / _MODULES / name / _PACKAGE).read_bytes())
+    about = read_json(staged / _MODULES / name / _PACKAGE)
     programs = about.get("bin", {})
     if isinstance(programs, str):
         programs = {name: programs}

@@ -6,9 +6,10 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from doorward.config.settings import Settings
-from doorward.core import redact
+from doorward.core import redact, strictjson
 from doorward.core.errors import CommandFailed, DoorwardError, NotFound, SandboxUnavailable, TimedOut, Unreachable
 from doorward.sandbox.draft_size import DraftSize, measure_bytes
 from doorward.sandbox.program import Program, ProgramLimits, SandboxProfile, SandboxResult
@@ -22,6 +23,8 @@ _UNREACHABLE = re.compile(
 )
 _DIRECT = {"no_proxy": "", "NO_PROXY": ""}
 """The proxy of the sandbox is the only way out, also to a registry on this machine."""
+
+_MAX_JSON = 50_000_000
 
 
 class PackageManager:
@@ -123,3 +126,14 @@ class PackageError(CommandFailed):
         if missing.search(self.said):
             return NotFound(f"There is no package {what} on {registry} that can be installed here.")
         return self
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """Read a JSON file of a package or of a package manager. Raises CommandFailed."""
+    try:
+        found = strictjson.loads(file.read_bytes(), max_bytes=_MAX_JSON)
+    except (OSError, strictjson.NotJson) as error:
+        raise CommandFailed(f"{file.name} of the installation cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise CommandFailed(f"{file.name} of the installation holds no JSON object.")
+    return found

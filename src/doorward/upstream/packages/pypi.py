@@ -7,11 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from doorward.core.errors import CommandFailed, Conflict, SandboxUnavailable
 from doorward.sandbox import view
-from doorward.upstream.packages.package_manager import PackageError, PackageManager
+from doorward.upstream.packages.package_manager import PackageError, PackageManager, read_json
 from doorward.upstream.packages.plan import InstallPlan, PackageChoice, PinnedPackage
 
 _REPORT, _REQUIREMENTS, _PACKAGES = "report.json", "requirements.txt", "packages"
@@ -28,7 +26,7 @@ async def make_plan(manager: PackageManager, folder: Path, id: str, choice: Pack
     wanted = f"{choice.name}=={choice.version}" if choice.version else choice.name
     options = ("--dry-run", "--ignore-installed", "--only-binary=:all:", f"--report={_REPORT}")
     await _run_pip(manager, folder, choice, (*options, f"--index-url={manager.addresses.python_index}", wanted))
-    report = msgspec.json.decode((folder / _REPORT).read_bytes())
+    report = read_json(folder / _REPORT)
     lines, pinned = [], []
     for one in report["install"]:
         package = _pin(one)
