@@ -124,7 +124,7 @@ class OrderHouse:
                 tools=self._tools,
                 data=self._data,
                 changes=changes,
-                files=("tmp/",),
+                files=("tmp/", "notes/errands.txt", "notes/get-in-sheet.md"),
             )
             pieces = [one async for one in model.answer(prompt)]
             calls = [one for one in pieces if isinstance(one, NativeCall)]

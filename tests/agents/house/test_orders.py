@@ -43,6 +43,8 @@ _FILES = [
     ("append red ones to list.txt", _append("list.txt", "red ones")),
     ("add the line eggs to list.txt", _append("list.txt", "eggs")),
     ('add "a b" at the end of list.txt', _append("list.txt", "a b")),
+    ("put 'call the bus' on my errands list", _append("notes/errands.txt", "call the bus")),
+    ("pls add a line to the get-in sheet: bring fuses", _append("notes/get-in-sheet.md", "bring fuses")),
     ("make an empty file a.txt", ("file/write", {"path": "a.txt", "content": "", "expectedDigest": ""})),
     ("create the directory reports", ("shell/mkdir", {"parents": True, "paths": ["reports"]})),
     (
@@ -223,3 +225,11 @@ def test_no_text_changes_anything_unless_it_is_an_order(text: str) -> None:
     made, _ = asyncio.run(OrderHouse().ask(text or "?"))
     assert not made or mood.is_order(text)
     assert not made or not mood.reason_not_to_act(text)
+
+
+async def test_a_file_named_by_words_moves_into_a_new_folder() -> None:
+    made, _ = await OrderHouse().ask("move the errands list into a folder called archive")
+    assert made == [
+        ("shell/mkdir", {"parents": True, "paths": ["archive/"]}),
+        ("shell/mv", {"sources": ["notes/errands.txt"], "destination": "archive/"}),
+    ]

@@ -461,3 +461,71 @@ async def test_a_cancelled_record_is_not_announced_as_if_it_took_place() -> None
     answer = await ask("when is the next trip", found, tools=TOOLS, data=(BOATS, TRIPS))
     assert "20 January 2027" in answer.text
     assert "status cancelled" in answer.text
+
+
+FERRIES = CollectionProfile(
+    name="vessels",
+    kind="managed",
+    key="id",
+    label="name",
+    count=12,
+    fields=(
+        field("name", "text", "Old Gull", "Petrel", "Tern"),
+        field("capacity", "number", 90, 300),
+        field("car_spaces", "number", 0, 30, missing=2),
+        field("skipper", "text", "Ida Holm", "Bo Berg"),
+        field("next_inspection", dates=True, least="2026-12-01", most="2027-06-01"),
+    ),
+)
+TICKETS = CollectionProfile(
+    name="bookings",
+    kind="managed",
+    key="id",
+    count=60,
+    fields=(
+        field("passenger", "text", "p1", "p2", links="passengers", links_by="id"),
+        field("fare", "number", 12.5, 80.0),
+        field("seats", "number", 1, 4),
+        field("paid", "boolean", True, False),
+        field("vehicle", "text", "car", "van"),
+    ),
+)
+PASSENGERS = CollectionProfile(
+    name="passengers",
+    kind="managed",
+    key="id",
+    label="name",
+    count=30,
+    fields=(field("name", "text", "Anna Lind", "Ewan Ray"), field("phone", "text", "1", "2")),
+)
+
+
+@pytest.mark.parametrize(
+    ("request_", "part"),
+    [
+        ("which boats can't take cars", '(t."car_spaces" IS NULL OR t."car_spaces" = 0)'),
+        ("which ships are overdue for their inspection", 't."next_inspection" < ?'),
+        ("how many people fit on the Petrel", 't."name" = ?'),
+        ("who skippers the Tern?", 't."name" = ?'),
+        ("which passenger has spent the most with us?", 'coalesce(sum(r."fare"), 0)'),
+        ("how much money do people still owe us for bookings", 'sum(t."fare") AS sum'),
+        ("what do the unpaid bookings add up to", 'sum(t."fare") AS sum'),
+        ("what did we take in fares for each kind of vehicle", 't."vehicle" AS name, sum(t."fare") AS sum'),
+    ],
+)
+async def test_everyday_words_mean_the_fields_that_hold_the_answer(request_: str, part: str) -> None:
+    answer = await ask(request_, tools=("data/query",), data=(FERRIES, TICKETS, PASSENGERS))
+    assert len(answer.calls) == 1, answer.text
+    assert part in answer.params["sql"]
+
+
+async def test_a_period_replaces_that_of_the_question_before() -> None:
+    asked_ = ("which vessels are overdue", "and in the next 30 days?")
+    answer = await ask(*asked_, tools=TOOLS, data=(FERRIES, TICKETS, PASSENGERS))
+    assert answer.params["filter"] == {"next_inspection": {"$gte": "2027-01-15", "$lt": "2027-02-14~"}}
+
+
+@pytest.mark.parametrize("request_", ["what is the euro to dollar rate today", "the policy number of Anna Lind"])
+async def test_a_word_beside_a_known_one_is_not_swallowed(request_: str) -> None:
+    answer = await ask(request_, tools=TOOLS, data=(FERRIES, TICKETS, PASSENGERS))
+    assert (answer.calls, answer.acts) == ([], False)

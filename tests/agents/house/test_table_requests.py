@@ -17,7 +17,10 @@ LOG = """2026-11-17 08:00:00 ERROR cannot reach backup
 2026-11-18 10:00:00 ERROR disk quota exceeded
 2026-11-18 10:30:00 ERROR backup job failed
 """
-HOUSE = FakeWorkspace({"exports/expenses.csv": ROWS, "logs/server.log": LOG, "notes/a.md": "hi\n"})
+CLAIMS = "topic,resolved\nnoise,yes\ndelay,no\nlate,no\n"
+HOUSE = FakeWorkspace(
+    {"exports/claims.csv": CLAIMS, "exports/expenses.csv": ROWS, "logs/server.log": LOG, "notes/a.md": "hi\n"}
+)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +61,9 @@ HOUSE = FakeWorkspace({"exports/expenses.csv": ROWS, "logs/server.log": LOG, "no
             "top 2 amounts in expenses.csv",
             "The 2 rows with the highest amount in exports/expenses.csv:\n- date 1 November 2026",
         ),
+        ("how many claims are still unresolved", "There are 2 rows with resolved no in exports/claims.csv."),
+        ("how many claims are not resolved yet", "There are 2 rows with resolved no in exports/claims.csv."),
+        ("how many claims are resolved", "There is 1 row with resolved yes in exports/claims.csv."),
         ("how many errors in server.log today?", "There are 2 errors in logs/server.log today."),
         ("count the errors in logs/server.log", "There are 3 errors in logs/server.log."),
         (

@@ -79,6 +79,8 @@ EMPTY = FakeWorkspace({}, shell_git_log="", shell_git_status="", shell_git_diff=
             "The last 2 commits:\n- 11111111 “Orders can be cancelled” by “Anna Berg”",
         ),
         ("git status", {"short": True}, "2 files have uncommitted changes:\n>  M README.md"),
+        ("what have i changed that isn't committed yet", {"short": True}, "2 files have uncommitted changes"),
+        ("is there anything i forgot to commit", {"short": True}, "2 files have uncommitted changes"),
         ("show me the git diff", {}, "The uncommitted changes:\n> +hi"),
         ("what did I change since the last commit", {}, "The uncommitted changes:\n> +hi"),
         ("which branches are there", {}, "There are 2 branches: fix-login and main (current)."),

@@ -226,6 +226,8 @@ def _field_phrases(words: tuple[str, ...], ends: tuple[str, ...]) -> Iterator[tu
     for head in dict.fromkeys(heads):
         if (head,) != words:
             yield (head,), 0.85
+        if head.endswith(("er", "or")) and len(head) > _SHORTEST_SLIP and head[:-2] not in _vocabulary():
+            yield (head[:-2],), 0.75  # As in `who directs it`.
         for other in same_words(stem(head)) - {stem(head)}:
             yield (other,), 0.75
             if len(heads) == 1:

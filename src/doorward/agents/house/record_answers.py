@@ -74,6 +74,11 @@ def _rank(query: RecordQuery, result: ToolResult) -> str:
     last = rows[min(limit, len(rows)) - 1].get("count")
     shown = [row for at, row in enumerate(rows) if at < limit or row.get("count") == last]
     names = [f"{name(str(row.get('name')))} ({number(row.get('count') or 0)})" for row in shown]
+    if query.of:
+        who = in_a_row([name(str(row.get("name"))) for row in shown])
+        return (
+            f"The highest total {field_words(query.of[0])} of {things} is that of {who}: {number(shown[0]['count'])}."
+        )
     if limit > 1:
         return f"The {nouns(query.collection)[1]} with the most {things}:\n{bullets(names)}"
     word, verb = "most" if query.descending else "fewest", "has" if len(shown) == 1 else "have"

@@ -155,7 +155,8 @@ class QueryBuilder:
         inner._params = self._params
         parts = [self._link_match(collection, link, "r", "t"), *(inner._sql(each, "r") for each in conditions)]
         joins = "".join(f" {each}" for each in inner._from)
-        return f"(SELECT count(*) FROM {_quoted(_table(collection))} AS r{joins} WHERE {' AND '.join(parts)})"
+        what = f"coalesce(sum(r.{_quoted(self.query.of[0])}), 0)" if self.query.of else "count(*)"
+        return f"(SELECT {what} FROM {_quoted(_table(collection))} AS r{joins} WHERE {' AND '.join(parts)})"
 
     def _what(self, where: list[str], counted: str) -> tuple[str, str]:
         query = self.query

@@ -13,8 +13,11 @@ from doorward.agents.house.words import load, same_words, stem
 ClueName = Literal[
     "count", "sum", "avg", "max", "min", "exists", "when", "group", "distinct", "sort", "limit", "superlative",
     "most", "least", "often", "not", "without", "with", "contains", "either", "overdue", "up", "down", "verb",
-    "filler", "opaque",
+    "filler", "opaque", "spent",
 ]  # fmt: skip
+
+
+_NEGATING = ("un", "in", "non", "not-")
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -78,6 +81,8 @@ class RecordWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Date fields that come round every year."""
     directions: tuple[_Unit, ...]
     """Words before a value that several fields can hold, and the fields that they speak of."""
+    money: str
+    """Fields of money: what sums up, and behind a bar what is a price."""
     amounts: str
     """Nouns for the only number that records have."""
     categories: str
@@ -252,4 +257,8 @@ def state_of(word: str, field_stems: frozenset[str]) -> bool | None:
                 return False
             if word in state.yes.split() or word in state.fields.split():
                 return True
+    for prefix in _NEGATING:
+        bare = stem(word.removeprefix(prefix)) if word.startswith(prefix) and len(word) > len(prefix) + 3 else ""
+        if bare and field_stems & same_words(bare):
+            return False
     return None

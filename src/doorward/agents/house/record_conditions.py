@@ -30,6 +30,7 @@ class RecordConditions(RecordDates, ABC):
         self.descending = False
         self.limit = 0
         self.ranked_by = ("", "")
+        self.summed: Path = ()
         self.limits: list[Item] = []
         self.verbs: list[tuple[int, Item]] = []
         self.pending: list[tuple[str, Item]] = []
@@ -287,6 +288,9 @@ class RecordConditions(RecordDates, ABC):
     def _read_overdue(self, item: Item) -> None:
         found = self._overdue_fields()
         if found is None:
+            return
+        if self._has("when"):
+            self._ask((found[0],), item)
             return
         before = next(iter(self.context.with_text("before today").spans))
         self._add(Condition((found[0],), "days", before), item)

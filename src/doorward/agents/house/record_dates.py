@@ -17,6 +17,7 @@ from doorward.agents.house.words import name_words, stem
 
 _CREATED = frozenset(stem(one) for one in ("created", "added", "made", "opened", "entered", "new", "came"))
 _CHANGED = frozenset(stem(one) for one in ("changed", "updated", "modified", "edited", "touched"))
+_DAY = 86_400
 _MOST_OF_A_YEAR = 300
 
 
@@ -109,8 +110,11 @@ class RecordDates(RecordFields):
     def _date_path(self, at: int) -> Path | None:
         """Return the date field that a period speaks of where none is named: the only one that lies behind."""
         dated = [one.name for one in self.profile.fields if one.dates and not self._is_ahead(one.name)]
-        if not dated and any(one.dates for one in self.profile.fields):
-            return None
+        ahead = [one.name for one in self.profile.fields if one.dates and self._is_ahead(one.name)]
+        if not dated and ahead:
+            since = self.context.spans[self.items[at].span].since
+            self.cost += 0.5
+            return (ahead[0],) if len(ahead) == 1 and since and since.timestamp() >= self.context.now - _DAY else None
         stems = set(self.request.stems)
         first = self.items[at].first
         around = range(max(0, first - 3), min(len(self.request), self.items[at].behind + 2))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from doorward.agents.house.lexicon import Meaning
-from doorward.agents.house.record_clues import Scale, record_words
+from doorward.agents.house.record_clues import Scale, record_words, state_of
 from doorward.agents.house.record_items import Item, RecordItems
 from doorward.agents.house.record_query import Path
-from doorward.agents.house.words import name_words, same_words, singular, stem
+from doorward.agents.house.words import name_words, plural, same_words, singular, stem
 from doorward.store.collection_profiles import FieldProfile
 
 META_FIELDS = frozenset(("id", "version", "createdAt", "updatedAt", "createdBy", "updatedBy"))
+_FIRST_YEAR = 1000
 _YEARS = frozenset(stem(one) for one in ("year", "built", "founded", "born", "vintage"))
 
 
@@ -81,7 +82,7 @@ class RecordFields(RecordItems):
             dated = sorted((one.name for one in self.profile.fields if one.dates), key=self._is_ahead)
             return dated[:1]
         if "@date" in scale.fields:
-            years = [one.name for one in self.profile.fields if one.kind == "number" and _YEARS & _stems(one.name)]
+            years = [one.name for one in numbers if _YEARS & _stems(one.name) and (one.least or 0) > _FIRST_YEAR]
             days = [one for one in self.profile.fields if one.dates]
             past = years or [one.name for one in days if not self._is_ahead(one.name)]
             return past or ([] if days else [one.name for one in self.profile.fields if one.name == "createdAt"])
@@ -112,9 +113,22 @@ class RecordFields(RecordItems):
     def _overdue_fields(self) -> tuple[str, list[str]] | None:
         """Return the date until which something is due, and the flag that tells that it is done."""
         due = {each for one in record_words().overdue.split() for each in same_words(stem(one))}
-        dates = [one.name for one in self.profile.fields if one.dates and {stem(w) for w in name_words(one.name)} & due]
-        flags = [one.name for one in self.profile.fields if one.kind == "boolean"]
+        dates = [one.name for one in self.profile.fields if one.dates and _stems(one.name) & due]
+        dates = dates or [one.name for one in self.profile.fields if one.dates and self._is_ahead(one.name)]
+        flags = [one.name for one in self.profile.fields if one.kind == "boolean" and self._tells_done(one.name)]
         return (dates[0], flags) if len(dates) == 1 and len(flags) <= 1 else None
+
+    def _tells_done(self, flag: str) -> bool:
+        return any(state_of(word, frozenset(_stems(flag))) is False for word in ("outstanding", "open", "missed"))
+
+    def _money_field(self, collection: str) -> str:
+        """Return the only field of an amount of money, or else the only price; empty if there are several."""
+        fields = [one.name for one in self.lexicon.profile(collection).fields if one.kind == "number"]
+        for words in record_words().money.split("|"):
+            found = [one for one in fields if _stems(one) & {stem(word) for word in words.split()}]
+            if found:
+                return found[0] if len(found) == 1 else ""
+        return ""
 
     def _phone(self) -> Path | None:
         known = {stem(one) for one in ("phone", "telephone", "mobile", "cell")}
@@ -136,9 +150,9 @@ class RecordFields(RecordItems):
         exact = any(one.weight == 1 for one in item.of_kind("value"))
         if not nouns or (exact and all(one.weight < 1 for one in nouns)):
             return False
-        if self.target not in self.mentioned and any(
-            one.collection == self.target and one.weight >= 0.7 for one in nouns
-        ):
+        spelt = plural(self.request.tokens[item.behind - 1].lower) == self.request.tokens[item.behind - 1].lower
+        least = 0.7 if self.target not in self.mentioned else 1.0 if spelt else 2.0
+        if any(one.collection == self.target and one.weight >= least for one in nouns):
             return True
         others = [one for one in (*item.of_kind("field"), *item.of_kind("value")) if not self._is_link_to(one, nouns)]
         return max(one.weight for one in nouns) > max((one.weight for one in others), default=0.0)

@@ -29,16 +29,16 @@ def refers_back(context: RequestContext) -> bool:
     """Whether a request can only be understood with the one before it."""
     if not context.earlier:
         return False
-    short = len(context.request) <= _SHORT and _REPLACES.match(context.text) is not None
-    return short or _REFERS.search(context.text) is not None
+    short = len(context.request) <= _SHORT and _REPLACES.match(context.request.lower) is not None
+    return short or _REFERS.search(context.request.lower) is not None
 
 
 def read_followup(context: RequestContext, read: Read, depth: int = 0) -> RecordReading | None:
     """Return the reading of a request that narrows, sorts or changes the query before it; None if it is none."""
     if not context.earlier or depth > _MAX_DEPTH:
         return None
-    refers = _REFERS.search(context.text) is not None
-    if not refers and _REPLACES.match(context.text) is None:
+    refers = _REFERS.search(context.request.lower) is not None
+    if not refers and _REPLACES.match(context.request.lower) is None:
         return None
     before = _read_before(context.with_text(context.earlier[0], context.earlier[1:]), read, depth)
     if before is None or before.question:
@@ -85,6 +85,7 @@ def _narrow(before: RecordQuery, now: RecordQuery) -> RecordQuery:
 
 def _replace(before: RecordQuery, now: RecordQuery) -> RecordQuery:
     """Ask the same with other conditions, or group or sort it otherwise."""
+    now = _same_date(before, now)
     named = {end for one in now.conditions for end in (one.path[0], one.path[-1])}
     kept = tuple(one for one in before.conditions if not {one.path[0], one.path[-1]} & named)
     regrouped = bool(now.group or now.order)
@@ -98,3 +99,12 @@ def _replace(before: RecordQuery, now: RecordQuery) -> RecordQuery:
         descending=now.descending if now.order else before.descending,
         of=() if now.group else now.of or before.of,
     )
+
+
+def _same_date(before: RecordQuery, now: RecordQuery) -> RecordQuery:
+    """Let the only period replace the only one before, whose date it is: `and in the next 30 days?`."""
+    earlier, later = ([one for one in query.conditions if one.op == "days"] for query in (before, now))
+    if len(earlier) != 1 or len(later) != 1:
+        return now
+    moved = msgspec.structs.replace(later[0], path=earlier[0].path)
+    return msgspec.structs.replace(now, conditions=tuple(moved if one is later[0] else one for one in now.conditions))

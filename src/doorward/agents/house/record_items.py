@@ -12,8 +12,6 @@ from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.words import name_words, same_words, stem
 
-_NEGATING = ("un", "in", "non", "not-")
-
 
 class Item(msgspec.Struct, kw_only=True):
     """A piece of the request: matches of the same words, a clue, a comparison or a period."""
@@ -110,12 +108,6 @@ class RecordItems:
             state = state_of(word, stems)
             if state is not None:
                 found.append((field.name, state))
-            for prefix in _NEGATING:
-                bare = (
-                    stem(word.removeprefix(prefix)) if word.startswith(prefix) and len(word) > len(prefix) + 3 else ""
-                )
-                if bare and stems & same_words(bare):
-                    found.append((field.name, False))
         return found[0] if len(set(found)) == 1 else None
 
     def _reach(self, meaning: Meaning) -> tuple[str, Path] | None:

@@ -35,7 +35,7 @@ class RecordReader(RecordConditions):
         measure = self._choose_measure()
         if measure is None:
             return None
-        of = self._measured(measure)
+        of = self._measured(measure) or (self.summed if measure == "rank" else ())
         if measure in ("sum", "avg", "max", "min") and not of:
             return None
         query = RecordQuery(
@@ -92,12 +92,20 @@ class RecordReader(RecordConditions):
             elif word in _KINDS and (clue := self._group_word(place)) is not None and len(self._enums()) == 1:
                 self.group = (self._enums()[0],)
                 self.explained.update((place, *range(clue.first, clue.behind)))
-            elif token.lower == "late" and self._is_fine(place + 1):
+            elif (token.lower == "late" and self._is_fine(place + 1)) or self._is_counted_unit(token.lower):
                 self.explained.add(place)
             elif token.lower in amounts and len(numbers) == 1 and self._has("sum", "avg", "max", "min", "superlative"):
                 if (numbers[0],) not in self.asked:
                     self.asked.append((numbers[0],))
                 self.explained.add(place)
+
+    def _is_counted_unit(self, word: str) -> bool:
+        """Whether a word is what a field counts: `how many people fit` asks for the capacity."""
+        fields = {
+            stem(one) for unit in record_words().units if word in unit.words.split() for one in unit.fields.split()
+        }
+        asked = {stem(one) for path in self.asked for one in name_words(path[-1])}
+        return bool(fields & asked) and self._has("count")
 
     def _is_light_verb(self, at: int, query: RecordQuery) -> bool:
         """Whether a verb adds nothing: it stands with a period or `when`, or says how linked records belong together.
@@ -176,6 +184,8 @@ class RecordReader(RecordConditions):
             self._explain(item)
         elif clue.name in ("most", "least"):
             self._read_most(at, item, clue)
+        elif clue.name == "spent":
+            self._read_spent(item)
         elif clue.name == "contains":
             self._read_topic(at, item, clue)
         elif clue.name == "either" and self._joins_values(at):
@@ -189,6 +199,8 @@ class RecordReader(RecordConditions):
         named = None
         if at + 1 < len(self.items) and self.items[at + 1].of_kind("field"):
             named = self._field_path(self.items[at + 1])
+            if named is not None and any(one.weight > named[2] for one in self.items[at + 1].of_kind("collection")):
+                named = None
         generic = any("@number" in one.fields for one in clue.scales)
         if named is not None and (named[1].kind == "number" or named[1].dates) and generic:
             self._rank_or_measure(at, item, clue, named[0], clue.scales[0].up)
@@ -220,10 +232,21 @@ class RecordReader(RecordConditions):
             self.measure = "max" if up else "min"
             self._ask(path, self.items[at + 1])
 
+    def _read_spent(self, item: Item) -> None:
+        """Read `who spent the most`: by the sum of an amount of linked records, if only one collection has one."""
+        ways = [(key, money) for key in self.referring if (money := self._money_field(key[0]))]
+        if len(ways) == 1 and not self._money_field(self.target):
+            self.ranked_by, self.summed, self.descending = ways[0][0], (ways[0][1],), True
+            self._explain(item)
+
     def _read_most(self, at: int, item: Item, clue: Clue) -> None:
         """Read `the most memory`; `the most loans` is read with the noun."""
         if at + 1 >= len(self.items):
-            if clue.name == "most" and len(self.linked) == 1:
+            before = self._field_path(self.items[at - 1]) if at else None
+            if before is not None and before[1].kind == "number" and before[0] in self.asked:
+                self.order, self.descending, self.limit = before[0], clue.name == "most", 1
+                self._explain(item)
+            elif clue.name == "most" and len(self.linked) == 1:
                 self.ranked_by = next(iter(self.linked))
                 self.linked.clear()
                 self.descending = True
@@ -253,15 +276,20 @@ class RecordReader(RecordConditions):
         for clue in ("avg", "max", "min"):
             if self._has(clue) and numeric:
                 return clue
+        money = self._money_field(self.target) if self._has("sum") and self.target in self.mentioned else ""
+        if money and not numeric and not self.asked and not self._has("count", "avg", "max", "min"):
+            self.asked = numeric = [(money,)]
         if self._has("sum") and numeric and not self._has("count") and not self.order:
             return "sum"
         if self._has("avg", "max", "min") or (self._has("sum") and not self.order and not self._has("count")):
             return None
         if self.group:
             return "groups"
+        if self._has("count") and self._names_one_record() and len(self.asked) == len(numeric) == 1:
+            return "list"
         if self._has("count") and self._names_one_record():
             phone = self._phone()
-            if phone is None:
+            if phone is None or any(one != phone for one in self.asked):
                 return None
             self.asked.append(phone)
             return "list"

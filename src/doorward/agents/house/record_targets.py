@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from doorward.agents.house.lexicon import Lexicon, Match
@@ -11,21 +12,10 @@ from doorward.agents.house.request_context import RequestContext
 
 _WHO = ("who", "whose", "whom", "who's", "everybody", "everyone", "anybody", "anyone", "nobody")
 _MEASURES = frozenset(
-    (
-        "total",
-        "sum",
-        "average",
-        "mean",
-        "much",
-        "highest",
-        "lowest",
-        "maximum",
-        "minimum",
-        "biggest",
-        "smallest",
-        "added",
-    )
+    "total sum average mean much highest lowest maximum minimum biggest smallest added".split()  # noqa: SIM905
 )
+_WHATS_ON = re.compile(r"\bwhat(?:['’]?s| is| are we) on\b|\banything on\b", re.IGNORECASE)
+_EVENTS = frozenset(("date", "day", "when", "starts", "start"))
 _NEWEST = frozenset(("newest", "latest", "last", "recent", "oldest", "first", "earliest"))
 
 
@@ -71,7 +61,15 @@ def choose_targets(context: RequestContext) -> Iterator[tuple[str, float]]:
         for one in matches if _MEASURES & {token.lower for token in request.tokens} else ():
             if one.meaning.kind == "field":
                 seen.setdefault(one.meaning.collection, 0.75 * one.meaning.weight)
+    if not matches and context.spans and _WHATS_ON.search(context.text):
+        seen |= dict.fromkeys(_schedules(lexicon), 0.8)
     yield from seen.items()
+
+
+def _schedules(lexicon: Lexicon) -> list[str]:
+    """Return the collections of dated events; none if there are several."""
+    found = [one.name for one in lexicon.collections.values() if any(f.dates and f.name in _EVENTS for f in one.fields)]
+    return found if len(found) == 1 else []
 
 
 def _events_between(lexicon: Lexicon, matches: list[Match]) -> Iterator[tuple[str, float]]:

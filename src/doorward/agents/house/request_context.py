@@ -50,6 +50,12 @@ class RequestContext:
         return self.lexicon.correct(Request(self.text), self._names)
 
     @cached_property
+    def record_nouns(self) -> frozenset[int]:
+        """The places of words that name a collection or a field, so that they are no unknown names."""
+        named = (one for one in self.lexicon.matches(self.request) if one.meaning.kind != "value")
+        return frozenset(place for one in named if one.meaning.weight > 0.8 for place in one.places)
+
+    @cached_property
     def _names(self) -> frozenset[str]:
         """Names of files, commands, rooms and people, which are no slips of the keyboard."""
         texts = [*self.conversation.files, *self.tools, *self.conversation.names]

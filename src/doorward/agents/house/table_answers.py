@@ -12,10 +12,11 @@ from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan
 from doorward.agents.house.file_query import is_inside, moment_of
 from doorward.agents.house.plan import Unknown
+from doorward.agents.house.record_clues import state_of
 from doorward.agents.house.request import Request
 from doorward.agents.house.table_file import number_of
 from doorward.agents.house.word_claims import WordClaims
-from doorward.agents.house.words import name_words, same_words, stem
+from doorward.agents.house.words import NO, YES, name_words, same_words, stem
 
 Row = dict[str, str]
 Condition = tuple[str, Callable[[Row], bool]]
@@ -61,7 +62,7 @@ class TableQuery(msgspec.Struct, frozen=True, kw_only=True):
 def answer_from_table(query: TableQuery, table: Table) -> str:
     """Answer a request. Raises Unknown if a word of it is neither a column nor a value."""
     claims = query.claims
-    conditions = [*_values(claims, table), *_period(query, table)]
+    conditions = [*_flags(claims, table), *_values(claims, table), *_period(query, table)]
     grouped, named = _columns(claims, table)
     if grouped and not query.operation and not query.counts and set(named) & set(table.measures):
         query = msgspec.structs.replace(query, operation="sum")
@@ -88,6 +89,31 @@ def answer_from_table(query: TableQuery, table: Table) -> str:
     if query.counts or not rows:
         return f"{head}."
     return f"{head}:\n{sentences.bullets([sentences.describe_record(one) for one in rows], most=_ROWS)}"
+
+
+def _flags(claims: WordClaims, table: Table) -> list[Condition]:
+    """Return the conditions on columns that hold yes and no: `unresolved`, `not paid`, `still open`."""
+    found: list[Condition] = []
+    tokens = claims.request.tokens
+    for column in table.columns:
+        held = {row.get(column, "").lower() for row in table.rows} - {""}
+        stems = frozenset(stem(one) for one in name_words(column))
+        states = [(at, state_of(one.lower, stems)) for at, one in enumerate(tokens) if at in claims.left]
+        states = [(at, state) for at, state in states if state is not None]
+        if held and held <= YES | NO and len(states) == 1:
+            at, state = states[0]
+            negated = at > 0 and tokens[at - 1].lower in ("not", "never", "isn't", "aren't", "wasn't", "weren't")
+            claims.claim_places((at, at - 1) if negated else (at,))
+            found.append(_is_flag(column, wanted=bool(state) != negated))
+    return found
+
+
+def _is_flag(column: str, *, wanted: bool) -> Condition:
+    known = YES if wanted else NO | {""}
+    return (
+        f" with {sentences.name(column)} {'yes' if wanted else 'no'}",
+        lambda row: row.get(column, "").lower() in known,
+    )
 
 
 def _values(claims: WordClaims, table: Table) -> list[Condition]:

@@ -22,7 +22,7 @@ def read(context: RequestContext) -> Iterable[Reading]:
     if not path or claims.find("search"):
         return
     request = claims.request
-    claims.claim("table", "file")
+    claims.claim("table", "file", "idle")
     operation = next((one for one in ("maximum", "minimum", "average", "sum") if claims.claim(one)), "")
     counts = not operation and claims.asks_count
     if not operation and request.has("how much"):

@@ -118,7 +118,8 @@ def _read_commits(context: RequestContext, claims: WordClaims) -> tuple[str, Cal
     log = git and claims.claim("log")
     names = find_names(context, claims, by_words=not claims.find("mention"))
     who_last = request.has("who") and request.has("last") and bool(names.files) and bool(claims.find("modified"))
-    if not (commit or log or who_last) or (not names.files and (names.folder or names.suffixes)):
+    activity = git and not commit and claims.claim("activity")
+    if not (commit or log or who_last or activity) or (not names.files and (names.folder or names.suffixes)):
         return None
     params: dict[str, Any] = {}
     conditions = ""

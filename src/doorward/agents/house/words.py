@@ -13,6 +13,8 @@ _ENDINGS = ("ing", "ed", "e")
 _SHORTEST = 3
 _MAX_STEMS = 20_000
 _T = TypeVar("_T")
+YES = frozenset(("true", "yes", "on", "1", "y"))
+NO = frozenset(("false", "no", "off", "0", "n"))
 
 
 def load(name: str, type: type[_T]) -> _T:

@@ -14,8 +14,6 @@ from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.store.collection_profiles import CollectionProfile
 
-_YES = frozenset(("true", "yes", "on", "1", "y"))
-_NO = frozenset(("false", "no", "off", "0", "n"))
 _UNIT = re.compile(r"^[€$£]\s*|\s*(?:[€$£]|euros?|eur|dollars?|usd|pounds?|pieces|pcs)$", re.IGNORECASE)
 _MAX_VALUES = 20
 _ARTICLES = re.compile(r"^(?:(?:the|my|our|this|that|a|an|record|entry)\s+)+", re.IGNORECASE)
@@ -67,9 +65,9 @@ class Table:
                 raise Unknown(f"I did nothing: {sentences.name(text)} is no number, and {name} holds numbers.")
             return float(bare) if "." in bare else int(bare)
         if field.kind == "boolean":
-            if text.lower() not in _YES | _NO:
+            if text.lower() not in words.YES | words.NO:
                 raise Unknown(f"I did nothing: {name} is yes or no, and {sentences.name(text)} is neither.")
-            return text.lower() in _YES
+            return text.lower() in words.YES
         if field.kind == "time" or field.dates:
             about = self.context.with_text(text)
             days = [one for one in about.spans if len(one.places) == len(about.request)]

@@ -231,8 +231,8 @@ class Wording:
         one = self.request.tokens[place]
         if one.stem in reserved_stems() or one.lower in _NO_NAMES or one.kind != "word" or one.number is not None:
             return False
-        in_span = any(place in span.places for span in self.context.spans)
-        return place not in self.used and not one.is_stop and not in_span
+        other = any(place in span.places for span in self.context.spans) or place in self.context.record_nouns
+        return place not in self.used and not one.is_stop and not other
 
 
 @lru_cache(maxsize=2_000)
