@@ -260,7 +260,7 @@ class RecordConditions(RecordDates, ABC):
         if len(candidates) == 1:
             path, scale = next(iter(candidates.items()))
             self._compare(item, found, path, scale)
-        elif not found.scales:
+        elif not found.scales and not self.request.lower.endswith(" of"):
             money = self._scaled(
                 Scale(frozenset(stem(one) for one in ("price", "cost", "amount", "total", "fee")), up=True)
             )

@@ -53,7 +53,7 @@ class RequestContext:
     def record_nouns(self) -> frozenset[int]:
         """The places of words that name a collection or a field, so that they are no unknown names."""
         named = (one for one in self.lexicon.matches(self.request) if one.meaning.kind != "value")
-        return frozenset(place for one in named if one.meaning.weight > 0.8 for place in one.places)
+        return frozenset(place for one in named if one.meaning.weight >= 0.7 for place in one.places)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -82,7 +82,10 @@ class RequestContext:
         """Return a period as tense and records from `least` to `most` settle it, and the years that it leaves open."""
         span, today = self.spans[number], datetime.fromtimestamp(self.now, self.zone).date().isoformat()
         ahead = next((one for one in self.spans_ahead if one.places == span.places), span)
+        before = self.request.tokens[span.first - 1].lower if span.first else ""
         tense = mood.tense(self.text)
+        if tense == "ahead" and before.endswith("ed"):
+            tense = ""
         years = span.other_years(least, most)
         if tense == "past":
             years = [year for year in years if year <= today[:4]]
