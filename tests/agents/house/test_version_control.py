@@ -52,7 +52,7 @@ EMPTY = FakeWorkspace({}, shell_git_log="", shell_git_status="", shell_git_diff=
             "The last commit changed 2 files: src/orders.py and README.md.",
         ),
         ("how many commits by Anna?", {"author": "[Aa][Nn][Nn][Aa]"}, "There are 2 commits by Anna."),
-        ("how oftn has anna committed", {"author": "[Aa][Nn][Nn][Aa]"}, "There are 2 commits by anna."),
+        ("how offten has anna committed", {"author": "[Aa][Nn][Nn][Aa]"}, "There are 2 commits by anna."),
         (
             "number of Anna's commits since 1 November",
             {"since": "2026-11-01T00:00:00+00:00"},

@@ -87,11 +87,6 @@ def find_names(context: RequestContext, claims: WordClaims, *, by_words: bool = 
     )
 
 
-def known_words(context: RequestContext) -> frozenset[str]:
-    """Return the words of the names of the files here."""
-    return frozenset(word for path in context.conversation.files for word in name_words(path))
-
-
 def _paths(known: Iterable[str], claims: WordClaims) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """Return the files, the folder and the choices that paths in a request name."""
     files: list[str] = []

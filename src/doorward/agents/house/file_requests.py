@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from doorward.agents.house.file_names import FileNames, find_names, known_words
+from doorward.agents.house.file_names import FileNames, find_names
 from doorward.agents.house.file_query import FileQuery, find_query
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.word_claims import WordClaims
@@ -45,7 +45,7 @@ def parse(
     `referred` are the places of words such as `the first one` for files of an earlier request, `single` whether they
     mean one file. With `by_words`, words such as `the budget note` may name a file.
     """
-    claims = WordClaims(context.request, known_words(context))
+    claims = WordClaims(context.request)
     claims.claim_places(referred or ())
     names = find_names(context, claims, by_words=by_words) if not single else FileNames()
     if single or names.files or names.choices:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from doorward.agents.house.request import Request
+from doorward.agents.house.word_claims import file_words
 from doorward.agents.house.words import (
     edits,
     is_one_slip_away,
@@ -96,7 +97,7 @@ class Lexicon:
     def correct(self, request: Request, names: frozenset[str] = frozenset()) -> Request:
         """Return the request with slips of the keyboard corrected, where only one known word can be meant.
 
-        `names` are right as they are.
+        `names` of files, commands and people are known words, too.
         """
         replacements: dict[int, str] = {}
         for place, token in enumerate(request.tokens):
@@ -116,10 +117,10 @@ class Lexicon:
                 if is_one_slip_away(word, other)
             }
             own = near & self._words
-            if len(own) == 1 or len({stem(one) for one in own}) == 1:
+            if not own and len(word) > _SHORTEST_SLIP:
+                own = near | {one for one in names if len(one) > _SHORTEST_SLIP and is_one_slip_away(word, one)}
+            if len({stem(one) for one in own}) == 1:
                 replacements[place] = min(own)
-            elif not own and len(word) > _SHORTEST_SLIP and len({stem(one) for one in near}) == 1:
-                replacements[place] = min(near)
         return request.corrected(replacements)
 
     def _knows(self, word: str, word_stem: str) -> bool:
@@ -268,8 +269,7 @@ def _vocabulary() -> frozenset[str]:
     """The words that the grammar knows, to which slips are corrected."""
     lists = word_lists()
     words = {*lists.stop.split(), *lists.numbers, *lists.irregular, *lists.abbreviations.values()}
-    words |= _group_words()
-    words |= set(lists.grammar.split())
+    words |= _group_words() | file_words() | set(lists.grammar.split())
     return frozenset(word for word in words if len(word) >= _SHORTEST_SLIP and word.isalpha())
 
 

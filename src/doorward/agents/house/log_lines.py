@@ -9,7 +9,7 @@ import msgspec
 
 from doorward.agents.house import sentences
 from doorward.agents.house.dates import TimeSpan
-from doorward.agents.house.file_names import find_names, known_words
+from doorward.agents.house.file_names import find_names
 from doorward.agents.house.file_query import is_inside, moment_of
 from doorward.agents.house.plan import Reading, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
@@ -48,7 +48,7 @@ class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(context: RequestContext) -> Iterable[Reading]:
-    claims = WordClaims(context.request, known_words(context))
+    claims = WordClaims(context.request)
     path, score = choose_file(context, find_names(context, claims), claims, (".log",), "log_file")
     if not path:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from doorward.agents.house import log_lines, sentences
-from doorward.agents.house.file_names import find_names, known_words
+from doorward.agents.house.file_names import find_names
 from doorward.agents.house.plan import Reading, Steps
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.table_answers import Table, TableQuery, answer_from_table
@@ -17,7 +17,7 @@ _OTHER_QUESTIONS = ("byte", "word", "size", "modified", "checksum", "long")
 
 def read(context: RequestContext) -> Iterable[Reading]:
     yield from log_lines.read(context)
-    claims = WordClaims(context.request, known_words(context))
+    claims = WordClaims(context.request)
     path, score = choose_file(context, find_names(context, claims), claims, (".csv", ".tsv"), "table")
     if not path or claims.find("search"):
         return

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from doorward.agents.house import sentences
-from doorward.agents.house.file_names import find_names, known_words
+from doorward.agents.house.file_names import find_names
 from doorward.agents.house.plan import NotOffered, Reading, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.word_claims import WordClaims
@@ -51,7 +51,7 @@ class CommitQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(context: RequestContext) -> Iterable[Reading]:
     for reader in (_read_state, _read_commits):
-        claims = WordClaims(context.request, known_words(context))
+        claims = WordClaims(context.request)
         found = reader(context, claims)
         if found is not None:
             name, steps = found

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import cache
 
 from doorward.agents.house.request import Request
-from doorward.agents.house.words import is_one_slip_away, load, stem, stop_words
-
-_SHORTEST = 4
-"""Letters of a word that may be misspelt; the right word has more."""
-_REPLACED = 7
-"""Letters from which on a wrong letter counts as a slip. A shorter word is too often another word."""
+from doorward.agents.house.words import load, stem, stop_words
 
 
 @cache
@@ -25,19 +20,22 @@ def _phrases() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 
 @cache
-def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
-    """The words that a misspelt word may stand for, and the stems of all known words."""
+def file_words() -> frozenset[str]:
+    """The words of the phrases about files."""
     words = {part for one in load("file_words.json", dict[str, str]).values() for part in one.replace(",", "").split()}
-    words |= {f"{one}s" for one in words if not one.endswith("s")} | stop_words()
-    return frozenset(one for one in words if len(one) > _SHORTEST), frozenset(stem(one) for one in words)
+    return frozenset(words | {f"{one}s" for one in words if not one.endswith("s")})
+
+
+@cache
+def _known_stems() -> frozenset[str]:
+    return frozenset(stem(one) for one in file_words() | stop_words())
 
 
 class WordClaims:
     """The tokens of a request, and the places of those that are accounted for."""
 
-    def __init__(self, request: Request, known: Collection[str] = ()) -> None:
-        """`known` are words of names, which are spelt right and may be misspelt too."""
-        self.request = request.corrected(_corrections(request, known))
+    def __init__(self, request: Request) -> None:
+        self.request = request
         self.places: set[int] = set()
 
     def find(self, *meanings: str) -> frozenset[int]:
@@ -83,7 +81,7 @@ class WordClaims:
     def is_functional(self, place: int) -> bool:
         """Whether a word has a meaning of its own, so that it hardly is a name."""
         token = self.request.tokens[place]
-        return token.stem in _vocabulary()[1] or token.number is not None
+        return token.stem in _known_stems() or token.number is not None
 
     @property
     def explained(self) -> frozenset[int]:
@@ -117,20 +115,3 @@ def places_of(request: Request, found: re.Match[str]) -> frozenset[int]:
             places.add(place)
         at += len(token.lower) + 1
     return frozenset(places)
-
-
-def _corrections(request: Request, known: Collection[str]) -> dict[int, str]:
-    words, stems = _vocabulary()
-    words |= {one for one in known if len(one) > _SHORTEST}
-    found: dict[int, str] = {}
-    for place, token in enumerate(request.tokens):
-        lower = token.lower
-        is_known = token.number is not None or token.stem in stems or lower in known or token.is_stop
-        if is_known or token.kind != "word" or len(lower) < _SHORTEST:
-            continue
-        near = {one for one in words if is_one_slip_away(lower, one)}
-        swapped = {one for one in near if sorted(one) == sorted(lower)}
-        likely = swapped or {one for one in near if len(one) != len(lower) or len(one) >= _REPLACED}
-        if len({stem(one) for one in likely}) == 1:
-            found[place] = min(likely)
-    return found
