@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,20 @@ def load(name: str, type: type[_T]) -> _T:
     """Read a data file of this package."""
     text = resources.files(__package__).joinpath("data", name).read_bytes()
     return msgspec.json.decode(text, type=type)
+
+
+def load_patterns(name: str, section: str = "", **known: str) -> dict[str, Any]:
+    """Read the patterns of a data file, in which `@{name}` stands for an earlier one or one of `known`."""
+    found = load(name, dict[str, Any])
+
+    def expand(one: Any) -> Any:
+        if isinstance(one, list):
+            return [expand(each) for each in one]
+        return re.sub(r"@\{(\w+)\}", lambda each: known[each[1]], one)
+
+    for key, one in (found[section] if section else found).items():
+        known[key] = expand(one)
+    return known
 
 
 class WordLists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -27,76 +27,13 @@ from doorward.agents.house.plan import NotOffered, Reading, Reply, Step, Steps
 from doorward.agents.house.request import Request
 from doorward.agents.house.request_context import RequestContext
 from doorward.agents.house.word_claims import WordClaims
+from doorward.agents.house.words import load_patterns
 from doorward.core import redact
 
-_MAKE = r"(?:write|create|make|save|add|put|start)\s+(?:me\s+)?"
-_SAYS = (
-    r"(?:saying|that\s+says|which\s+says|containing|that\s+contains|holding|reading|with\s+(?:the\s+|this\s+|its\s+)?"
-    r"(?:text|contents?|words|line)(?:\s+(?:of|being|saying))?)\s*:?\s+"
-)
-_NOT_CONTENT = (
-    r"(?!(?:a|an|the|some|all|my|our|your|his|her|their|this|that|these|those|it|them|something|me|us|down|every|each"
-    r"|about|everything|anything|new|another|what|whatever|how|results?|output)\b)"
-)
-"""Words that begin no content, because they speak of it, as in `write a poem into a.txt`."""
-_LINE = (
-    r"(?:(?:the|a|an|another)\s+(?:new\s+)?(?:line|text|words?|item|sentence|note)\s*:?\s+"
-    r"(?:saying\s+|with\s+|reading\s+|that\s+says\s+)?)"
-)
-_TEXT = rf"(?:{_LINE}|{_NOT_CONTENT})(?P<content>[^\"“`]+?)"
-_WRITE_TO_END = (
-    rf"{_MAKE}{FILE}{PATH}(?:,?\s+{_SAYS}|:\s+)(?P<content>.+)$",
-    rf"{_MAKE}{FILE}{PATH},?\s+with\s+(?P<content>{QUOTED})(?:\s+in\s+it|\s+inside)?{END}",
-)
-_WRITE = (
-    rf"(?P<verb>write|save|put|store|note\s+down|jot\s+down)\s+{_LINE}?(?P<content>{QUOTED})\s+"
-    rf"(?:to|into|in|inside|as)\s+{FILE}{PATH}{END}",
-    rf"(?P<verb>write|put)\s+{_NOT_CONTENT}(?P<content>[^\"“`]+?\s[^\"“`]+?)\s+(?:to|into|in|inside)\s+{FILE}{PATH}{END}",
-)
-_ADD = r"(?:append|add|attach|put|write|insert|stick|tack|include)\s+"
-_END_OF = r"(?:to|at|on|onto)\s+(?:the\s+(?:very\s+)?(?:end|bottom)\s+of\s+)"
-_LIST = rf"(?:(?:the\s+|my\s+)?(?:\w+\s+)?list\s+(?:in|at|called)\s+)?{FILE}{PATH}{END}"
-_APPEND = (
-    rf"{_ADD}{_LINE}?(?P<content>{QUOTED})\s+(?:as\s+(?:the|a)\s+(?:last|new)\s+line\s+)?(?:{_END_OF}|to\s+|on\s+){_LIST}",
-    rf"(?:append|add|attach)\s+{_TEXT}\s+(?:{_END_OF}|to\s+|on\s+){_LIST}",
-    rf"{_ADD}{_TEXT}\s+{_END_OF}{_LIST}",
-    rf"{_ADD}(?:an?|another|one|the)\s+(?:(?:new|more)\s+)?(?:line|item|entry|word)\s+(?:to|in|into|on|{_END_OF})\s*"
-    rf"{FILE}{PATH}(?::|,|\s+saying|\s+that\s+says|\s+reading|\s+with|\s+containing)\s+(?P<content>.+?){END}",
-    rf"(?:to|in|at\s+the\s+(?:end|bottom)\s+of)\s+{FILE}{PATH},?\s+(?:append|add)\s+{_TEXT}{END}",
-)
-_OLD, _NEW = rf"(?P<old>{QUOTED}|[^\"“`]+?)", rf"(?P<new>{QUOTED}|[^\"“`]+?)"
-_WHAT = rf"(?P<all>(?:all|every|each)\s+)?(?:occurrences?\s+of\s+)?(?:the\s+(?:text|words?|number|value)\s+)?{_OLD}"
-_INSIDE, _BY = rf"(?:in|inside|within)\s+{FILE}{PATH}", r"(?:with|by|to|into|for)"
-_REPLACE = r"(?:replace|change|substitute|turn|swap)\s+"
-_CHANGE_FIELD = r"(?:change|set|switch|update|bump)\s+(?:the\s+|its\s+)?[\w ]+?\s+"
-_EDIT = (
-    rf"{_REPLACE}{_WHAT}\s+{_BY}\s+{_NEW}(?P<everywhere>\s+everywhere)?\s+{_INSIDE}{END}",
-    rf"in\s+{FILE}{PATH},?\s+{_REPLACE}{_WHAT}\s+{_BY}\s+{_NEW}(?P<everywhere>\s+everywhere)?{END}",
-    rf"(?:edit|update|open)\s+{FILE}{PATH}(?:,|:|\s+and|\s+to)?\s+{_REPLACE}{_WHAT}\s+{_BY}\s+{_NEW}{END}",
-    rf"in\s+{FILE}{PATH},?\s+(?:the\s+)?(?:[a-z]+\s+)?{_OLD}\s+should\s+(?:now\s+)?(?:be|become|read|say)\s+{_NEW}"
-    rf"[,.;:]\s+(?:please\s+)?(?:change|replace|update|fix|edit|correct)\s+(?:it|that|this){END}",
-    rf"{_CHANGE_FIELD}from\s+{_OLD}\s+to\s+{_NEW}\s+{_INSIDE}{END}",
-    rf"{_CHANGE_FIELD}{_INSIDE}\s+from\s+{_OLD}\s+to\s+{_NEW}{END}",
-)
-_FOLDER = r"(?:sub)?(?:folder|directory|dir)"
-_MAKE_FOLDER = (
-    rf"(?:make|create|add|start|set\s+up)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:(?:new|empty)\s+)*{_FOLDER}\s+"
-    rf"(?:(?:called|named)\s+)?{PATH}{END}",
-    rf"(?:make|create|add)\s+(?:me\s+)?(?:(?:an?|the)\s+)?(?:new\s+)?{PATH}\s+{_FOLDER}{END}",
-    rf"mkdir\s+(?:-p\s+)?{PATH}{END}",
-)
-_NEW_FOLDER = re.compile(rf"\bnew\s+{_FOLDER}\b|\b{_FOLDER}\s+(?:called|named)\b", re.IGNORECASE)
-_MOVE_VERB = r"(?:rename|move|mv|relocate|change\s+the\s+name)\b"
-_COPY_VERB = (
-    r"(?:copy|duplicate|clone|cp|back\s*up|make|create|put|save|keep|place|store|i\s+(?:need|want|would\s+like)"
-    r"|i['’]d\s+like|give\s+me)\b"
-)
-_COPIES = re.compile(r"\b(?:copy|duplicate|clone|cp|backup|back\s+up)\b|^save\b.*\bas\b", re.IGNORECASE)
-_DELETE = r"(?:delete|remove|erase|discard|trash|unlink|rm|bin|dump|scrap|ditch|get\s+rid\s+of|throw\s+(?:away|out))"
-_DELETE_FOLDER = (
-    rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?(?:folder|directory)\s+(?:(?:called|named)\s+)?{PATH}{END}",
-    rf"{_DELETE}\s+(?:the\s+|my\s+)?(?:(?:whole|entire)\s+)?{PATH}\s+(?:folder|directory){END}",
-)
+_P = load_patterns("orders.json", "files", quoted=QUOTED, path=PATH, file=FILE)
+"""`not_content` are words that begin no content, because they speak of it, as in `write a poem into a.txt`."""
+_NEW_FOLDER, _COPIES = (re.compile(_P[one], re.IGNORECASE) for one in ("new_folder", "copies"))
+_DELETE = _P["delete"]
 
 
 def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
@@ -130,7 +67,7 @@ def _content(context: RequestContext, found: re.Match[str] | None) -> str:
 
 
 def _write(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-    found = text.match_to_end(*_WRITE_TO_END) or text.match(*_WRITE)
+    found = text.match_to_end(*_P["write_to_end"]) or text.match(*_P["write"])
     content = _content(context, found)
     if found is None or not content:
         return None
@@ -170,7 +107,7 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
     The file is read first: its last line may have no end. What the model is shown has no secrets in it, so it is not
     written back where there is another way.
     """
-    found = text.match(*_APPEND) or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
+    found = text.match(*_P["append"]) or text.match_to_end(rf"(?:add|append)\s+to\s+{FILE}{PATH}:\s+(?P<content>.+)$")
     content = _content(context, found)
     if found is None or not content:
         return None
@@ -196,7 +133,7 @@ def _append(context: RequestContext, text: OrderText) -> Reading | None:
 
 
 def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
-    found = text.match(*_MAKE_FOLDER)
+    found = text.match(*_P["make_folder"])
     if found is None:
         return None
     path = place(found["path"], context)
@@ -210,7 +147,7 @@ def _make_folder(context: RequestContext, text: OrderText) -> Reading | None:
 
 
 def read_edit(context: RequestContext, text: OrderText) -> Reading | None:
-    found = text.match(*_EDIT)
+    found = text.match(*_P["edit"])
     if found is None or not is_path(found["path"], context):
         return None
     groups, path = found.groupdict(), place(found["path"], context)
@@ -231,7 +168,7 @@ def _move(context: RequestContext, text: OrderText) -> Reading | None:
         rf"(?P<fact>.+?)[,.;:]\s+(?:please\s+)?(?P<verb>rename|move)\s+it{END}", text.bare, re.IGNORECASE
     )
     text = OrderText(f"{wish['verb']} {wish['fact']}") if wish is not None else text
-    paths = read_paths(context, text, _MOVE_VERB, beside)
+    paths = read_paths(context, text, _P["move_verb"], beside)
     if len(paths) != 2 or paths[0][0] in ("to", "as", "into"):
         return None
     source, target = (place(one, context) for _, one in paths)
@@ -245,7 +182,7 @@ def _copy(context: RequestContext, text: OrderText) -> Reading | None:
         "the my me a an another file folder directory document to as into in at under over called named new of up"
         " copy duplicate backup contents content second"
     )
-    paths = read_paths(context, text, _COPY_VERB, beside)
+    paths = read_paths(context, text, _P["copy_verb"], beside)
     if len(paths) != 2 or not _COPIES.search(text.bare):
         return None
     if paths[1][0] == "of":
@@ -278,7 +215,7 @@ def _transfer_to_new(
 
 
 def _delete(context: RequestContext, text: OrderText) -> Reading | Reply | None:
-    folder = text.match(*_DELETE_FOLDER)
+    folder = text.match(*_P["delete_folder"])
     if folder is not None and place(folder["path"], context).strip("./~"):
         path = place(folder["path"], context)
         if WIDE.fullmatch(path):

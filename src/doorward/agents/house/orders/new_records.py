@@ -11,24 +11,11 @@ from doorward.agents.house.orders.phrases import QUOTED, WIDE, is_quoted, unquot
 from doorward.agents.house.orders.tables import Table, Tables, is_plural
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.words import load_patterns
 
-_ADD = r"(?:add|create|insert|register|enter|record|make|save|store|put\s+in|set\s+up)"
-_PLAIN = re.compile(
-    rf"{_ADD}\s+(?:me\s+)?(?:(?:an?|the|another|one)\s+)?(?:new\s+)?"
-    r"(?P<into>(?:(?:record|entry|row)\s+)?(?:in|to|into)\s+(?:the\s+|our\s+)?)?(?P<rest>.+)",
-    re.IGNORECASE | re.DOTALL,
-)
-_NEWS = re.compile(
-    r"(?:(?:there(?:'s|’s|\s+is)|we(?:'ve|’ve|\s+have)?(?:\s+got)?|i\s+have|here(?:'s|’s|\s+is))\s+)?(?:(?:an?|the|our)\s+)?"
-    rf"new\s+(?P<into>)(?P<rest>.+?)[.,;]?\s+(?:and\s+)?(?:please\s+)?(?:{_ADD}|put|save)(?:\s+(?:it|that|this|them))?"
-    r"(?:\s+(?:in|into|to|on)(?:\s+(?:the|our)\s+(?:list|system|database|records?|collection|catalogue|table))?)?",
-    re.IGNORECASE | re.DOTALL,
-)
-_NAME_FIRST = re.compile(
-    rf"{_ADD}\s+(?P<label>.+?)\s+(?:as|to|into|in)\s+(?:(?:an?|the|our)\s+)?(?:new\s+)?(?P<rest>[\w ]+?)"
-    r"(?:(?:\s*[:,]|\s+with)\s+(?P<body>.+))?",
-    re.IGNORECASE,
-)
+_P = load_patterns("orders.json", "new_records")
+_PLAIN, _NEWS = (re.compile(_P[one], re.IGNORECASE | re.DOTALL) for one in ("plain", "news"))
+_NAME_FIRST = re.compile(_P["name_first"], re.IGNORECASE)
 _RECORD = re.compile(r"(?:an?\s+)?(?:new\s+)?(?:record|entry|row)", re.IGNORECASE)
 _TOKENS = re.compile(rf"{QUOTED}|[,;()]|[^\s,;()]+")
 _CALLED = frozenset(("called", "named", "titled"))

@@ -15,48 +15,12 @@ from doorward.agents.house.orders.record_search import Record, find_record, is_p
 from doorward.agents.house.orders.tables import Table, Tables
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.words import load_patterns
 
-_SET = r"(?:set|change|update|edit|correct|switch|put|make|turn|move|mark|flag|flip)"
-_DELETE = r"(?:delete|remove|erase|drop|discard|get\s+rid\s+of|throw\s+away|take)"
-_FACT = re.compile(
-    r"(?P<fact>\S.*?)(?:[.;:!,]|\s+-)\s+(?:(?:and|so|then)\s+)?(?:please\s+)?(?P<order>(?:set|mark|flag|change|update"
-    r"|delete|remove|erase|assign|close|reopen|cancel|confirm|correct|discard|save|store|record|note|adjust|enter|put)"
-    r"\s.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_UPDATE_IT = (
-    r"(?:update|change|correct|set|save|store|put|enter)\s+(?:it|that|this|the\s+(?:record|status|state))"
-    r"(?:\s+(?:accordingly|in))?"
-)
-_NEWS = (
-    r"(?P<who>.+?)\s+(?:has|have|got|has\s+got)\s+(?:an?\s+)?(?:new|different)\s+(?P<field>[\w ]+?)\s*[:,]\s+"
-    r"(?:it(?:'s|’s|\s+is)\s+)?(?P<value>.+)",
-    r"(?P<who>.+?)\s+now\s+(?:charges|costs|takes|gets|earns|pays|has)\s+(?P<value>\S+)\s+(?:for|in|as)\s+"
-    r"(?P<field>[\w ]+)",
-    r"(?P<who>.+?)(?:'s|’s)\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:is|changed\s+to|has\s+changed\s+to)\s+(?:now\s+)?"
-    r"(?P<value>.+)",
-    r"the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for)\s+(?P<who>.+?)\s+is\s+(?:now\s+)?(?P<value>.+)",
-    r"(?P<who>.+?)\s+(?:is|was|has\s+been|got)\s+(?:now\s+|already\s+)?(?P<value>[\w-]+)(?:\s+(?:now|already|today))?",
-)
-"""Statements that tell a new value, before an order such as `please update it`."""
-_TO_VALUE = (
-    r"\s+(?:to|as|into|=)\s+|,\s+(?:it(?:'s|’s| is| has been| was)|(?:which|that)\s+is)(?:\s+now)?\s+|,\s+now\s+"
-)
+_P = load_patterns("orders.json", "records")
+"""`news` are statements that tell a new value, before an order such as `please update it`."""
+_FACT = re.compile(_P["fact"], re.IGNORECASE | re.DOTALL)
 _ARTICLE = re.compile(r"^(?:the|a|an|its)\s+(?:new\s+)?", re.IGNORECASE)
-_FORMS = (
-    r"(?:mark|make|set)\s+(?P<who>.+)\s+(?P<value>[\w-]+)",
-    r"(?:update|change|edit|set)\s+(?P<who>.+?)(?::|,|\s+with|\s+to\s+have)\s+(?:the\s+|its\s+)?(?P<field>[\w ]+?)"
-    r"(?::|=|\s+is|\s+to|\s+as|\s)\s*(?P<value>\S+)",
-    r"make\s+(?P<value>.+?)\s+the\s+(?:new\s+)?(?P<field>[\w ]+?)\s+(?:of|for|on)\s+(?P<who>.+)",
-)
-_GIVE = r"(?:assign|reassign|give|hand|pass|transfer|delegate|forward|allocate)(?:\s+over)?"
-_ASSIGNMENTS = (
-    r"(?:let|have)\s+(?P<value>.+?)\s+(?:take(?:\s+over|\s+care\s+of)?|handle|own|work\s+on|look\s+after|deal\s+with)"
-    r"\s+(?P<who>.+)",
-    r"make\s+(?P<value>.+?)\s+responsible\s+for\s+(?P<who>.+)",
-    rf"{_GIVE}\s+(?P<who>.+?)(?:\s+over|\s+on)?\s+(?:to|on)\s+(?P<value>.+)",
-    rf"{_GIVE}\s+(?P<value>.+?)\s+(?:to|on)\s+(?P<who>.+)",
-)
 _STATES = {"close": "closed", "reopen": "open", "cancel": "cancelled", "ship": "shipped", "archive": "archived"}
 _STATES |= {"resolve": "resolved", "finish": "finished", "complete": "completed", "pay": "paid", "activate": "active"}
 _STATES |= {"deactivate": "inactive", "confirm": "confirmed"}
@@ -85,7 +49,7 @@ def read(context: RequestContext, text: OrderText) -> Reading | Reply | None:
 
 def _read_delete(context: RequestContext, fact: str, said: str) -> Reading | Reply | None:
     found = re.match(
-        rf"{_DELETE}\s+(?P<who>.+?)(?:\s+(?:from|out\s+of)\s+(?:the\s+|our\s+)?(?P<noun>[\w ]+?)"
+        rf"{_P['delete']}\s+(?P<who>.+?)(?:\s+(?:from|out\s+of)\s+(?:the\s+|our\s+)?(?P<noun>[\w ]+?)"
         rf"(?:\s+(?:table|collection|list|database))?)?{END}",
         said,
         re.I,
@@ -122,10 +86,10 @@ def _not_found(who: str, tables: Tables) -> str:
 
 def _read_change(context: RequestContext, fact: str, said: str) -> Reading | Reply | None:
     changes = [*_splits(said)]
-    if fact and re.fullmatch(_UPDATE_IT, said, re.I):
-        changes = [*_matches(_NEWS, fact)]
+    if fact and re.fullmatch(_P["update_it"], said, re.I):
+        changes = [*_matches(_P["news"], fact)]
     elif mood.tells_news(said):
-        changes = [*_matches(_NEWS[:1], said)]
+        changes = [*_matches(_P["news"][:1], said)]
     if any(is_pronoun(one.who) for one in changes):
         changes = [one for one in changes if is_pronoun(one.who) and fact]
     tables = Tables(context)
@@ -144,8 +108,8 @@ def _read_change(context: RequestContext, fact: str, said: str) -> Reading | Rep
 
 def _splits(order: str) -> Iterator[_Change]:
     """Yield the ways to split an order, the shortest names first."""
-    said = re.fullmatch(rf"{_SET}\s+(?P<rest>.+)", order, re.I | re.DOTALL)
-    for left, value in _cuts(said["rest"] if said else "", _TO_VALUE):
+    said = re.fullmatch(rf"{_P['set']}\s+(?P<rest>.+)", order, re.I | re.DOTALL)
+    for left, value in _cuts(said["rest"] if said else "", _P["to_value"]):
         left, value = re.sub(r"\s+from\s+\S+$|\s+over$", "", left), re.sub(r"\s+(?:now|already)$", "", value)
         for field, who in _cuts(left, r"\s+(?:of|for|on|in)\s+"):
             yield _Change(who=who, field=_ARTICLE.sub("", field), value=value)
@@ -157,8 +121,8 @@ def _splits(order: str) -> Iterator[_Change]:
         yield _Change(who=left, value=re.sub(r"^being\s+", "", value))
         for field, new in _cuts(value, r"\s+"):
             yield _Change(who=left, field=_ARTICLE.sub("", field), value=new)
-    yield from _matches(_FORMS, order)
-    yield from _matches(_ASSIGNMENTS, order, assigns=True)
+    yield from _matches(_P["forms"], order)
+    yield from _matches(_P["assignments"], order, assigns=True)
     state = re.fullmatch(rf"(?P<verb>{'|'.join(_STATES)})\s+(?P<who>.+)", order, re.I)
     if state is not None:
         yield _Change(who=state["who"], value=_STATES[state["verb"].lower()])
