@@ -118,6 +118,13 @@ async def test_the_house_model_suggests_steps_to_a_small_model(keeper: Kept) -> 
     assert [one["status"] for one in answer["toolCalls"]] == ["done"]  # its own call is no quotation
     assert script.shown[1].turns[-1].text.endswith('This answer fits the request: {"answer": "There are 2 kites."}')
 
+    script = says(keeper, "I do not know.")
+    await keeper.ask("how many kites are called Rex or Ada")
+    assert (
+        '"$in": ["Ada", "Rex"]' in script.shown[0].instructions
+        or '"$in": ["Rex", "Ada"]' in script.shown[0].instructions
+    )
+
     script = says(keeper, made("data_list", collection="kites"), "Rex and Ada.")
     await keeper.ask("how many kites are there")
     assert "This answer fits" not in script.shown[1].turns[-1].text  # not its own call, so its answer is not known

@@ -17,6 +17,7 @@ Suggest = Callable[[Sequence[ChatTurn]], SuggestedStep | None]
 """Returns the next step after the calls and results of this request."""
 _LONGEST_ANSWER = 600
 _LONGEST_SQL = 600
+_EVERYTHING = "*"
 
 
 def suggest_with(model: Model | None, build_prompt: Callable[[Model, Sequence[ChatTurn]], Prompt]) -> Suggest:
@@ -41,7 +42,7 @@ def _is_safe(step: SuggestedStep) -> bool:
 
 def _is_plain_value(key: str, value: Any) -> bool:
     if isinstance(value, str):
-        return len(value) <= _LONGEST_SQL if key == "sql" else is_plain(value)
+        return len(value) <= _LONGEST_SQL if key == "sql" else is_plain(value) or value == _EVERYTHING
     if isinstance(value, Mapping):
-        return all(is_plain(name) and _is_plain_value("", one) for name, one in value.items())
+        return all(is_plain(name.removeprefix("$")) and _is_plain_value("", one) for name, one in value.items())
     return all(_is_plain_value("", one) for one in value) if isinstance(value, list) else True
