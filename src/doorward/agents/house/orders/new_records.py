@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 from typing import Any
 
 from doorward.agents.house import sentences, words
 from doorward.agents.house.orders.calls import make_reading, need, refuse
 from doorward.agents.house.orders.phrases import QUOTED, WIDE, is_quoted, unquote
+from doorward.agents.house.orders.record_search import resolve_value
 from doorward.agents.house.orders.tables import Table, Tables, is_plural
 from doorward.agents.house.plan import Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
+from doorward.agents.house.results import ToolResult
 from doorward.agents.house.words import load_patterns
 
 _P = load_patterns("orders.json", "new_records")
@@ -33,7 +36,8 @@ _MAX_BEFORE = 3
 
 
 def read_new(context: RequestContext, bare: str) -> Reading | Reply | None:
-    chosen = _choose(bare, Tables(context))
+    tables = Tables(context)
+    chosen = _choose(bare, tables)
     if chosen is None:
         return None
     table, body = chosen
@@ -42,7 +46,7 @@ def read_new(context: RequestContext, bare: str) -> Reading | Reply | None:
 
     def steps() -> Steps:
         need(context, "data/create")
-        data = _read_fields(table, body)
+        data = yield from _read_fields(tables, table, body)
         (got,) = yield [Step("data/create", {"collection": table.name, "data": data})]
         id = got.value.get(table.key, got.value.get("id")) if isinstance(got.value, dict) else None
         which = f" {sentences.name(str(id))}" if id is not None else ""
@@ -72,7 +76,7 @@ def _choose(bare: str, tables: Tables) -> tuple[Table, str] | None:
     return None
 
 
-def _read_fields(table: Table, body: str) -> dict[str, Any]:
+def _read_fields(tables: Tables, table: Table, body: str) -> Generator[list[Step], list[ToolResult], dict[str, Any]]:
     """Return the fields that a text gives. Raises Unknown if a part of it fits no field."""
     data: dict[str, Any] = {}
     part: list[str] = []
@@ -83,7 +87,7 @@ def _read_fields(table: Table, body: str) -> dict[str, Any]:
         for field, value in _read_part(table, part, data) if part else ():
             if field in data or not value:
                 raise Unknown(_not_clear(table, value or field))
-            data[field] = table.coerce(field, unquote(value))
+            data[field] = yield from resolve_value(tables, table, field, unquote(value))
         part = []
     if not data:
         raise Unknown(_not_clear(table, body))

@@ -75,6 +75,17 @@ def find_record(tables: Tables, among: Sequence[Table], said: str, fact: str = "
     return found
 
 
+def resolve_value(tables: Tables, table: Table, field: str, text: str) -> Generator[list[Step], list[ToolResult], Any]:
+    """Return a value as its field takes it; for a link by a key, that of the record that the text names."""
+    linked = next((one for one in tables.all if one.name == table.fields[field].links), None)
+    if linked is None or table.fields[field].links_by != linked.key:
+        return table.coerce(field, text)
+    found = yield from find_record(tables, [linked], text)
+    if found is None:
+        raise Unknown(f"I did nothing: I found no {linked.one} that is called {sentences.name(text)}.")
+    return found.id
+
+
 def _find_named(tables: Tables, among: Sequence[Table], rest: str) -> Found:
     """Find a record by its id or its whole label."""
     bare = unquote(rest)

@@ -11,7 +11,7 @@ from doorward.agents.house import mood, sentences
 from doorward.agents.house.orders.calls import make_reading, need, refuse
 from doorward.agents.house.orders.new_records import read_new
 from doorward.agents.house.orders.phrases import END, WIDE, OrderText, is_path, is_quoted, unquote
-from doorward.agents.house.orders.record_search import Record, find_record, is_pronoun
+from doorward.agents.house.orders.record_search import Record, find_record, is_pronoun, resolve_value
 from doorward.agents.house.orders.tables import Table, Tables
 from doorward.agents.house.plan import Declined, Reading, Reply, Step, Steps, Unknown
 from doorward.agents.house.request_context import RequestContext
@@ -169,11 +169,11 @@ def _apply(tables: Tables, changes: Sequence[_Change], fact: str) -> Steps:
             refused = refused or str(error)
             continue
         if record is not None:
-            return (yield from _update(record, change))
+            return (yield from _update(tables, record, change))
     raise Unknown(refused or _not_found(changes[0].who, tables))
 
 
-def _update(record: Record, change: _Change) -> Steps:
+def _update(tables: Tables, record: Record, change: _Change) -> Steps:
     table, value = record.table, unquote(change.value)
     if not is_quoted(change.value) and _SEVERAL.search(value):
         raise Declined(
@@ -181,7 +181,7 @@ def _update(record: Record, change: _Change) -> Steps:
         )
     if change.field or change.assigns:
         field = table.find_field(change.field) if change.field else _person_field(table)
-        new = table.coerce(field, value)
+        new = yield from resolve_value(tables, table, field, value)
     else:
         field, new = table.find_value(value) or ("", None)
     yield [Step("data/update", {"collection": table.name, "id": record.id, "data": {field: new}})]
