@@ -117,6 +117,7 @@ async def desk(home: Any) -> AsyncIterator[Desk]:
                 await driver.owner("room/create", name="desk", recipe="open")
                 body = {"personaId": "worker", "displayName": "W", "model": "scripted", "rooms": ["desk"], "effort": {}}
                 await driver.owner("persona/put", id="worker", text=json.dumps(body))
+            await settled(company)
             await house.services.upstreams.discover("everything")
             yield Desk(driver, company, model)
 

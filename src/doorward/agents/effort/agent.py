@@ -70,6 +70,8 @@ class EffortAgent:
         """By room, what the sub-agent reported since the last answer."""
         self.sub_agent: SubAgent | None = None
         self.cycles = 0
+        self.started = asyncio.Event()
+        """Set when it has loaded what a former process left; before that it takes no work."""
         self._context = around
         self._energy = energy
         self._find_worker = find_worker
@@ -111,6 +113,13 @@ class EffortAgent:
 
     async def start(self) -> None:
         """Load what a former process left, and go on with it."""
+        try:
+            await self._load()
+        finally:
+            self.started.set()
+        self.wake()
+
+    async def _load(self) -> None:
         await self.conversations.load()
         for one in self.conversations:
             if one.unanswered_since is not None:
@@ -123,7 +132,6 @@ class EffortAgent:
             self.sub_agent = SubAgent(self._context, self.id, charge=self._charge_sub_agent)
             self.sub_agent.on_message = lambda _: self.wake()
             await self.sub_agent.start()
-        self.wake()
 
     async def close(self) -> None:
         self._closed = True

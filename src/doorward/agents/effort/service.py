@@ -95,6 +95,7 @@ class EffortAgents:
         """Give an agent a message to answer."""
         agent = self._agents.get(persona)
         if agent is not None:
+            await agent.started.wait()
             await agent.add_message(room, message, asker)
 
     def _find(self, ctx: Context, agent: str) -> EffortAgent:
@@ -184,6 +185,7 @@ class EffortAgents:
         self, ctx: Context, agent: str, text: str, priority: Priority, budget: float | None
     ) -> ConversationFacts:
         found, services, person = self._find(ctx, agent), ctx.services, ctx.caller.principal
+        await found.started.wait()
         recipe = found.effort.recipe
         if services.recipes.recipe(recipe) is None:
             known = ", ".join(sorted(one.recipe_id for one in services.recipes.recipes()))
@@ -234,7 +236,9 @@ class EffortAgents:
     async def request(
         self, ctx: Context, agent: str, kind: RequestKind, params: dict[str, Any], priority: Priority
     ) -> SubAgentRequestFacts:
-        sub = self._find(ctx, agent).sub_agent
+        found = self._find(ctx, agent)
+        await found.started.wait()
+        sub = found.sub_agent
         if sub is None:
             raise Conflict(f"{agent} has no sub-agent. Its file switches it on with `effort.subAgent`.")
         if ctx.caller.kind != "human" and ctx.caller.id != agent:
